@@ -156,7 +156,7 @@ export default {
     onlyIn("nodemailer", "services/console/src/outbound/smtp"),
     onlyIn("openid-client", "services/console/src/outbound/http"),
     {
-      name: "no-dustbins",
+      name: "no-catch-all-names",
       comment: "a folder or file has a name that says what it does",
       severity: "error",
       from: {},
@@ -173,7 +173,7 @@ export default {
     },
     {
       name: "src-is-not-for-tests-alone",
-      comment: "code that only tests import is in libs/testkit or in the test folder of the package",
+      comment: "code that only tests import belongs in libs/testkit or in the test folder of the package",
       severity: "error",
       from: { pathNot: TESTS },
       module: {

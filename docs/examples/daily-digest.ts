@@ -1,6 +1,6 @@
 /**
  * The hashes of a daily digest, computed from records as the API shows them
- * (`docs/guides/daily-digest.md`). To copy: it needs nothing but Node.
+ * (`docs/guides/daily-digest.md`). You can copy this file: it needs nothing but Node.
  */
 import { createHash } from "node:crypto";
 

@@ -250,7 +250,7 @@ it("a message that was closed before a slow answer to â€œShow the new passwordâ€
   const answer = user.page.waitForResponse("**/actions/reset-password");
   held.resolve();
   await (await answer).finished();
-  // The browser tab would keep a message that appeared again.
+  // If the message had appeared again, the reload would show it: the browser tab keeps its intent.
   await user.page.reload();
   await user.fact("Balance").first().waitFor();
   expect(await user.page.getByText("Reset password:").count()).toBe(0);

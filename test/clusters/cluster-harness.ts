@@ -74,7 +74,7 @@ export interface ClusterHarness {
   readonly checkers: readonly OrganizationChecker[];
   /** Moves a price of one organization's trading server by this many points. */
   readonly moveMarket: (organization: number, symbol: string, points: number) => Promise<void>;
-  /** Stops automatic trading and the markets on the trading server. */
+  /** Stops automatic trading and the market of every organization's trading server. */
   endTrading(): Promise<void>;
   stop(): Promise<void>;
 }

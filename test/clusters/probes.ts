@@ -4,7 +4,7 @@ import type { Violations } from "../live/violations.ts";
 
 const PROBE_INTERVAL_MS = 5_000;
 const PROBE_TIMEOUT_MS = 2_000;
-/** As in the Helm chart: three failed probes at intervals of ten seconds. */
+/** Time from the first to the third failed probe in the Helm chart, which probes every 10 s. */
 const KILLED_AFTER_MS = 20_000;
 const NO_ANSWER = "it does not answer";
 

@@ -9,6 +9,7 @@ export interface Request {
   /** Below `/api/v1/management`. */
   readonly path: string;
   readonly body?: object;
+  /** The idempotency key. */
   readonly key?: string;
   /** The wait time that the request asks for; the client adds it to the deadline. */
   readonly waitMs?: number;

@@ -234,7 +234,7 @@ describe("the receiver with the client", () => {
   });
 });
 
-/** The other pages with TypeScript have only fragments, which do not compile alone. */
+/** Pages outside of `files` have only fragments of TypeScript, which do not compile alone. */
 it("the TypeScript of the guides with whole programs compiles against the client, strictly", async () => {
   const files = ["quickstart.md", "testing.md", "prop-firm-recipe.md", "evidence.md", "risk.md", "../webhooks.md"].map(
     (page) => {

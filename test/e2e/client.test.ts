@@ -30,8 +30,9 @@ beforeAll(async () => {
       await control.order(accountNumber, order);
       if ((await control.pendingOrders(accountNumber)).length === 0) throw new Error("the order was refused");
     },
-    // Commission and spread of this order cause a loss above the limit of the rule. An open
-    // position may have breached the rule before; the action of that breach may prevent this order.
+    // Commission and spread of this order cause a loss above the limit of the rule. A rejection of
+    // the order is ignored: an open position may have breached the rule before, and the action of
+    // that breach may forbid new orders.
     breach: async (accountNumber) => {
       await control.order(accountNumber, { symbol: "EURUSD", side: "buy", volume: 0.1 });
     },

@@ -41,7 +41,7 @@ beforeAll(async () => {
     await trade();
   }
   for (let count = 0; count < ACCOUNTS; count += 1) await client.openAccount();
-  await newestIsRead("positions", (total) => total === RECORDS);
+  await untilTotal("positions", (total) => total === RECORDS);
 });
 
 afterAll(async () => {
@@ -92,7 +92,7 @@ async function page(path: string, query: Readonly<Record<string, string | number
 
 const recordsOf = (list: ListPage, name: string): readonly ListedRecord[] => list[name] as readonly ListedRecord[];
 
-async function newestIsRead(name: string, isReached: (total: number) => boolean): Promise<void> {
+async function untilTotal(name: string, isReached: (total: number) => boolean): Promise<void> {
   await eventually(async () => isReached((await page(ofAccount(name), {})).pagination.total));
 }
 

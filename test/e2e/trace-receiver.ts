@@ -47,7 +47,7 @@ export interface TraceReceiver {
   /** Value for OTEL_EXPORTER_OTLP_ENDPOINT. */
   readonly url: string;
   readonly spans: readonly ReceivedSpan[];
-  /** The bodies of all requests, with everything that processes sent of their spans. */
+  /** The bodies of all requests: everything that the processes sent about their spans. */
   readonly bodies: readonly Buffer[];
   stop(): Promise<void>;
 }

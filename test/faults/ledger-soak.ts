@@ -19,7 +19,7 @@ const MINUTES = Number(process.env["LEDGER_SOAK_MINUTES"] ?? 10);
 const RATE = Number(process.env["LEDGER_SOAK_RATE"] ?? 300);
 const ORGANIZATIONS = 16;
 const CREDITS = 1_000_000;
-/** How long requests are sent before PostgreSQL becomes unavailable, and again afterwards. */
+/** How long requests are sent before PostgreSQL becomes unavailable, and again when it is back. */
 const AROUND_MS = 10_000;
 const TURN_MS = 50;
 const MAX_IN_FLIGHT = 128;

@@ -1,6 +1,7 @@
 /**
- * Finds in rendered manifests the jobs that egress policies select, and the policies that allow
- * every address. The functions match the layout of this chart, and do not parse YAML.
+ * Finds in rendered manifests the jobs that start without an egress policy, the jobs that policies
+ * of an earlier release select, and the policies that allow every address. The functions match the
+ * layout of this chart, and do not parse YAML.
  */
 
 const SEPARATOR = /^---$/m;

@@ -77,7 +77,7 @@ async function main(): Promise<void> {
   const dnsNodes = await cluster.dnsNodes();
   if (dnsNodes.length > 0 && dnsNodes.every((node) => node === second))
     throw new Error(
-      `the DNS of the cluster runs only on ${second}, which is drained: no service would find another one`,
+      `the DNS of the cluster runs only on ${second}, which this run drains: service names would then not resolve`,
     );
   await cluster.kubectl("create", "namespace", cluster.namespace);
   try {
@@ -227,7 +227,7 @@ async function createDemo(cluster: Cluster, address: string): Promise<Demo> {
 }
 
 async function openAccounts(client: OutsideClient): Promise<string[]> {
-  // Each gateway learns the new key by itself.
+  // A gateway accepts the new key once it has read the key from `organization.directory`.
   await eventually(async () => (await client.call("GET", "/credits/balance")).status === 200, WAITING);
   const accounts: string[] = [];
   for (let index = 0; index < ACCOUNTS; index += 1) accounts.push(await client.openAccount(INITIAL_BALANCE));

@@ -35,7 +35,7 @@ export interface SlowReaderOptions {
 
 /** The measurements of a period. */
 export interface Measurements {
-  /** Delays from measurement to arrival, at the clients that never stop reading. */
+  /** Delays of samples from `measuredAt` to arrival, at the clients that never stop reading. */
   readonly delays: Delays;
   /** Maximum resident memory of the process; null if the system does not report it. */
   readonly residentBytes: number | null;

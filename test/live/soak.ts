@@ -130,7 +130,7 @@ function addStream({ fleet, windows }: Soak, name: string): Promise<FleetMember>
 /** Two clients stop reading. Every valuation causes a sample, so that their sockets fill. */
 async function readSlowly(soak: Soak): Promise<SlowReaderFigures> {
   const { fleet, trial } = soak;
-  const every = await fleet.add("uncoalesced", "sequencer", { COALESCE_MS: "0" });
+  const uncoalesced = await fleet.add("uncoalesced", "sequencer", { COALESCE_MS: "0" });
   const stream = await addStream(soak, "stream-1");
   const others = Array.from({ length: CLIENTS - 2 }, (_, index) => trial.add(`other-${index + 1}`, [stream]));
   const [late, stuck] = [trial.add("late", [stream]), trial.add("stuck", [stream])];
@@ -157,7 +157,7 @@ async function readSlowly(soak: Soak): Promise<SlowReaderFigures> {
     if (counts.gaps > 0 && keepsUp) trial.violations.add(`${name} had a gap because of a slow reader`);
   }
   await Promise.all(trial.checkers.map((checker) => checker.stop()));
-  await every.end("SIGTERM");
+  await uncoalesced.end("SIGTERM");
   return figures;
 }
 

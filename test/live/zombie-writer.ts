@@ -8,14 +8,14 @@ import { expectedFrame } from "./sample-check.ts";
 
 const INTERVAL_MS = 40;
 /**
- * Share of samples that follow the last sample in the log. Such a sample is accepted if the log has
- * it before the sequencer's sample.
+ * Share of the writer's samples that are the next sample after the last accepted one. Such a sample
+ * is accepted if the log has it before the sequencer's sample.
  */
-const RIGHT = 0.6;
+const NEXT_SHARE = 0.6;
 
 /**
  * A zombie writer has lost its partition and does not know it. The writer sends samples of new
- * valuations. Some of its samples do not follow the last sample.
+ * valuations. The acceptance rule rejects some of its samples: their sequence or `from` is wrong.
  */
 export class ZombieWriter {
   readonly #producer: Producer;
@@ -57,16 +57,16 @@ export class ZombieWriter {
       const interval = open.slice(0, this.#random.whole(firstNew + 1, open.length));
       const account = { serverId: this.#serverId, accountNumber };
       const frame = JSON.stringify(expectedFrame(account, sequence + 1, interval, held));
-      const right = { sequence: sequence + 1, from: to, to: interval.at(-1)?.offset ?? to };
-      const span = this.#random.happens(RIGHT)
-        ? right
+      const next = { sequence: sequence + 1, from: to, to: interval.at(-1)?.offset ?? to };
+      const range = this.#random.happens(NEXT_SHARE)
+        ? next
         : this.#random.pick([
-            { ...right, from: -1 },
-            { ...right, from: to - 1 },
-            { ...right, sequence },
+            { ...next, from: -1 },
+            { ...next, from: to - 1 },
+            { ...next, sequence },
           ]);
       const key = accountKey(this.#serverId, accountNumber);
-      const headers = { sequence: String(span.sequence), from: String(span.from), to: String(span.to) };
+      const headers = { sequence: String(range.sequence), from: String(range.from), to: String(range.to) };
       const partition = this.#producer.partitionOf(TOPICS.tradingValuations, key);
       await this.#producer.send(TOPICS.metricsSamples, { key, value: frame, headers, partition });
     }

@@ -1,7 +1,8 @@
 /**
- * The baseline of `bench -- accept`. For each request it makes one Redis function call and one
- * publish with acks=all, in a batch, with Fastify. It does no validation and no look-up. Instead of
- * an idempotency record it only stores the body. Prints its address as JSON when it listens.
+ * The baseline of `bench -- accept`: a Fastify server. For each request it makes one Redis function
+ * call and publishes one message, in a batch, with acks=all. It does no validation and no look-up.
+ * Instead of an idempotency record it only stores the body. Prints its address as JSON when it
+ * listens.
  */
 import { TOPICS } from "@kapi/contracts";
 import { createKafka, startProducer, createTopics } from "@kapi/kafka";

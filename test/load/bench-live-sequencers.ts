@@ -16,7 +16,7 @@ const ACCOUNTS = 2_000;
 /** More valuations than the sequencers can process, so that they read large batches. */
 const PER_SECOND = 25_000;
 /**
- * Longer than 30 s: for this time, a sequencer still reads a partition that it has released. After
+ * Longer than the 30 s for which a sequencer still reads a partition that it has released. So after
  * the warm-up, every sequencer reads only its own partitions.
  */
 const WARM_UP_MS = 36_000;

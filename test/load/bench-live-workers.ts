@@ -57,7 +57,7 @@ export function startWorker<M extends Methods>(script: string, args: readonly st
           reject(error);
         });
       }),
-    stop: () => ended(child),
+    stop: () => kill(child),
   };
 }
 
@@ -78,9 +78,9 @@ export function serve(methods: Methods): void {
   process.once("disconnect", () => process.exit());
 }
 
-async function ended(child: ChildProcess): Promise<void> {
+async function kill(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
-  const gone = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+  const exited = new Promise<void>((resolve) => child.once("exit", () => resolve()));
   child.kill("SIGKILL");
-  await gone;
+  await exited;
 }

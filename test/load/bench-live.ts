@@ -2,8 +2,8 @@
  * `npm run bench -- live`: how fast valuations become samples on live sockets, and the processor
  * time and memory for it. The same run measures bare loops for comparison. It starts separate
  * servers and metrics processes. Only one measurement starts all services, in one process. A stub
- * route replaces the account service: every account exists. Source, clients and kapi share the
- * machine, so only the ratios are meaningful.
+ * route replaces the account service: every account exists. The sender of valuations, the clients
+ * and kapi share the machine, so only the ratios are meaningful.
  * `npm run bench -- live sequence fanout` runs only these parts.
  */
 import { rmSync } from "node:fs";

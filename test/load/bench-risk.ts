@@ -42,7 +42,7 @@ const AIM_P99_MS = 250;
 const OVERLOAD_PER_SECOND = 60_000;
 const TURN_WARM_UP_MS = 3_000;
 const TURN_MS = MEASURE_MS / 4;
-/** In this order of turns, slow changes of the machine affect both cases equally. */
+/** In this order of turns, slow changes of the machine affect both cases almost equally. */
 const TURNS = ["without", "with", "with", "without", "without", "with"] as const;
 const AIM_SHARE = 0.15;
 const FILL_PER_SECOND = 12_000;
@@ -142,9 +142,9 @@ async function share(): Promise<Aim[]> {
     const rates = { with: [] as number[], without: [] as number[] };
     // The first turn compiles the hot code; it does not count.
     for (const [index, turn] of ["with" as const, ...TURNS].entries()) {
-      const one = risk.stack.process("risk");
-      if (turn === "without") await one.stop();
-      else if (one.pid === null) await one.start();
+      const riskProcess = risk.stack.process("risk");
+      if (turn === "without") await riskProcess.stop();
+      else if (riskProcess.pid === null) await riskProcess.start();
       if (turn === "with") await risk.caughtUp();
       await drained(harness, published);
       const { rate, sent } = await overload(harness, source);

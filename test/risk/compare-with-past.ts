@@ -65,7 +65,7 @@ export interface RiskService {
   readonly logger: Logger;
 }
 
-/** Counts of the compared records, and the differences. One text may report several records. */
+/** Counts of the compared records, and the differences. One difference may name several records. */
 export interface Comparison {
   readonly valuations: number;
   readonly versions: number;

@@ -56,7 +56,10 @@ export class Traffic {
     slowestMs: 0,
   };
   readonly moved: Moved[] = [];
-  /** Requests that were answered with Retry-After. */
+  /**
+   * Requests that were answered with Retry-After. While `isServerUnavailable`, reads that need the
+   * trading server are left out.
+   */
   readonly rejections: Rejection[] = [];
   /** While true, Retry-After in answers to reads that need the trading server is no failure. */
   isServerUnavailable = false;
@@ -161,7 +164,8 @@ export class Traffic {
 
   /**
    * Returns the successful answer, or null if no try succeeds. The tries continue after a
-   * violation, because the reconciliation counts accepted requests.
+   * violation: kapi may have accepted a request whose answer is lost, and the reconciliation needs
+   * the answers of all accepted requests.
    */
   async #served<T>(what: string, send: () => Promise<Answer<T>>): Promise<Answer<T> | null> {
     const problems: string[] = [];

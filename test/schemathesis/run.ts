@@ -62,7 +62,10 @@ async function examine(demo: Demo, accountNumber: string, spare: string): Promis
   return run(SCHEMATHESIS, args, { ...hooks, PYTHONDONTWRITEBYTECODE: "1" });
 }
 
-/** The management key, and an existing server and account. `hooks.py` adapts other values. */
+/**
+ * The configuration of Schemathesis: the management key, and an existing server and account.
+ * `hooks.py` adapts other values of the requests.
+ */
 function configuration({ managementKey, serverId }: Demo, accountNumber: string): string {
   return `
 headers = { Authorization = "Management ${managementKey}" }

@@ -23,8 +23,8 @@ interface Result {
 }
 
 /**
- * Runs an installed tool. This function must not block, because the worker of vitest must answer
- * while the tool runs.
+ * Runs an installed tool. This function must not block: while the tool runs, this worker of vitest
+ * must answer vitest's main process.
  */
 function run(tool: string, args: readonly string[], cwd: string): Promise<Result> {
   const bin = path.join(ROOT, "node_modules", ".bin", tool);

@@ -181,7 +181,7 @@ function withoutBrackets(text: string): string {
 interface Statement {
   /** Lower case, with single spaces. Comments, quoted text and text in brackets are removed. */
   readonly sql: string;
-  /** The comments before and in the statement. */
+  /** The `--` comments before and in the statement. */
   readonly comment: string;
 }
 

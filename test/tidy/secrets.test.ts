@@ -154,7 +154,7 @@ describe("the chart", () => {
   it("has the same programs.json, and documents each secret that is not optional", () => {
     expect(read("deploy/helm/kapi/programs.json")).toBe(read("deploy/programs.json"));
     const [, asked = ""] = /^secrets:\n((?: .*\n)+)/m.exec(read("deploy/helm/kapi/values.yaml")) ?? [];
-    // The chart does not include the command line.
+    // The chart runs the command line only with `cli.enabled`.
     const inChart = [...PROGRAMS].filter(([program]) => program !== "cli").flatMap(([, { secrets }]) => secrets);
     for (const secret of new Set(inChart)) expect(asked).toContain(secret);
   });

@@ -149,7 +149,7 @@ export function countsOf(places: readonly Place[]): Map<string, Map<string, numb
 /** Maximum number of listed places of an area in which `words.json` allows some places. */
 const MAX_LISTED_PLACES = 50;
 
-/** The places of every area that has more places of a rule than its count. */
+/** The places of every area that has more places of a rule than `words.json` allows. */
 export function wordFaults(places: readonly Place[], rules: Rules): string[] {
   return [...countsOf(places)].flatMap(([rule, areas]) =>
     [...areas].flatMap(([area, count]) => {

@@ -61,7 +61,7 @@ function grow(): Promise<unknown> {
   });
 }
 
-it("is cancelled if processes do not end, and the other topics keep their number of partitions", async () => {
+it("the growth is cancelled if processes do not end, and the other topics keep their number of partitions", async () => {
   await scope.start("a process that does not end", () =>
     startConsumer(kafka, {
       groupId: "command-status.events",
@@ -80,14 +80,14 @@ it("is cancelled if processes do not end, and the other topics keep their number
   expect((await topicSizes(kafka)).filter(({ partitions }) => partitions === AFTER)).toHaveLength(1);
 });
 
-it("is cancelled by a second run if a record was not handled before the processes ended", async () => {
+it("the growth is cancelled by a second run if a record was not handled before the processes ended", async () => {
   await producer.send(TOPICS.commandsFinance, { key: "command", value: "{}" });
   await interrupted("moving");
   await expect(grow()).rejects.toThrow("not everything was handled");
   expect((await topicSizes(kafka)).filter(({ partitions }) => partitions === AFTER)).toHaveLength(1);
 });
 
-it("waits for a marker of the recreated topic of samples if the newest marker is of the deleted topic", async () => {
+it("the drain check waits for a marker of the recreated topic of samples if the newest marker is of the deleted topic", async () => {
   const mark = (samplesOffset: number): Promise<unknown> =>
     producer.send(TOPICS.metricsLatest, {
       key: markerKey(1),

@@ -166,8 +166,8 @@ export interface Admission {
   readonly refund: (request: RefundRequest) => Promise<{ credits: number; remaining: number | null }>;
   /**
    * Returns the message in the record of a command, for reads before command-status has the
-   * command. Null: no record has the message, and command-status has every command that was
-   * answered 202.
+   * command. Null: no record has the message. If the command was answered 202, command-status then
+   * has the command.
    * @throws ApiError DEPENDENCY_UNAVAILABLE if Redis is unavailable. Also if no message was found
    * and the shard is unsynced, because Redis may have lost the record.
    */

@@ -10,7 +10,7 @@ const ROUND_MS = 1_000;
 /** How long Redis remembers a charge. */
 const REMEMBERED_MS = 120_000;
 const REDIS_TIMEOUT_MS = 600;
-/** The time that running requests have at a stop. */
+/** The time that running HTTP requests have at a stop: `DRAIN_TIMEOUT_MS` of `libs/http`. */
 const STOPPED_WITHIN_MS = 8_000;
 const MANY = 5_000;
 const MAX_WAITING = 10_000;

@@ -35,7 +35,7 @@ beforeAll(async () => {
 });
 afterAll(() => stop());
 
-test("an equal request gets `open` and pays nothing while the record is open, and is a duplicate after it is completed", async () => {
+test("an equal request gets `open` and pays nothing while the record is open, and is a duplicate after the record is completed", async () => {
   const organizationId = await organizationWith(redis, 100);
   const wanted = record();
   const first = reserve(organizationId, [wanted]);
@@ -125,7 +125,7 @@ test("an open record takes precedence over a command in command-status", async (
   expect(await whileOpen(redis, retry)).toMatchObject({ records: [{ kind: "reclaimed" }] });
 });
 
-test("a record is kept for a day, and for an hour without its message after its command is final", async () => {
+test("a record is kept for a day; after its command is final, the record has no message and is kept for an hour", async () => {
   const organizationId = await organizationWith(redis, 100);
   const wanted = record();
   const first = reserve(organizationId, [wanted]);
@@ -219,7 +219,7 @@ test("a request after a release reserves again under another charge id, and is r
   expect(await walletOf(redis, organizationId)).toMatchObject({ available: 4, reserved: 0, consumed: 1 });
 });
 
-test("a request that reclaims a record reserves released credits again, unless the credits were consumed or command-status has the command", async () => {
+test("a request that reclaims a record reserves its credits again if they were released, but not if they were consumed or command-status has the command", async () => {
   const organizationId = await organizationWith(redis, 10);
   const [orphan, known, consumed, lost] = [record(), record(), record(), record()] as const;
   const settlement = { organizationId, credits: 5, epoch: EPOCH };

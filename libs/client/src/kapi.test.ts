@@ -10,7 +10,7 @@ const KEY = "kapi.a.b";
 
 afterEach(() => vi.restoreAllMocks());
 
-it("a path of an address is kept, for requests and for the live stream", async () => {
+it("the path of `baseUrl` is kept for requests, and the path of `liveUrl` for the live stream", async () => {
   const urls: string[] = [];
   const socket: SocketFactory = (url) => {
     urls.push(url);
@@ -72,7 +72,7 @@ it.each([
   { code: "NOT_FOUND", event: "reconciled" },
   { code: "ACCOUNT_NOT_FOUND", event: "deleted" },
   { code: "SERVER_NOT_FOUND", event: "deleted" },
-])("after missed samples, a 404 with the code $code makes the event $event", async ({ code, event }) => {
+])("after missed samples, a 404 of the account with code $code leads to the event $event", async ({ code, event }) => {
   const body = code === null ? "<html>nothing here</html>" : JSON.stringify({ error: "Not found", code });
   const answers = [new Response(body, { status: 404 })];
   const { fake, kapi } = answering(({ url }) => (/accounts\/[0-9]+$/.test(url) ? answers.shift() : undefined));
@@ -87,7 +87,7 @@ it.each([
   await live.close();
 });
 
-it("a repeated deletion of an endpoint succeeds if kapi no longer has the endpoint", async () => {
+it("a retried deletion of an endpoint succeeds if kapi no longer has the endpoint", async () => {
   const lost = (): Response => new Response("", { status: 500 });
   const gone = (code: string): Response => Response.json({ error: "Not found", code }, { status: 404 });
   const deletion = async (...answers: Response[]): Promise<unknown> =>

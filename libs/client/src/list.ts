@@ -21,7 +21,7 @@ export interface PageOptions {
 /**
  * A list of records, newest first. Only digests are in the order of account numbers. `for await`
  * reads page after page by cursor. A record that matches the filters during the whole read arrives
- * exactly once. Records that are added meanwhile change nothing.
+ * exactly once. Records that are added meanwhile may be missing.
  */
 export class List<T> implements AsyncIterable<T> {
   readonly #readPage: (options: PageOptions) => Promise<Page<T>>;

@@ -73,7 +73,7 @@ export function addKeyTests(subject: () => KeySubject): void {
     expect(exported?.result).toMatchObject({ from: at, to: at });
   });
 
-  it("a request costs its price, and a duplicate that of a read", async () => {
+  it("a request costs its price, and a duplicate costs the price of a read", async () => {
     const { kapi } = subject();
     const { read, create, bulkItem, export: exported, mutation } = await kapi.credits.prices();
     const account = server().account(await subject().newAccount());

@@ -2,7 +2,7 @@ import type { CommandErrorCode, CommandHeader, StoredCommandMessage } from "@kap
 
 import type { Lease } from "./partition-leases.ts";
 
-/** Why kapi rejects a command: the command fails with this error, unless it has already applied. */
+/** Why kapi rejects a command: the command fails with this error, unless it was already applied. */
 export interface Rejection {
   readonly errorCode: CommandErrorCode;
   readonly errorMessage: string;
@@ -49,9 +49,9 @@ export interface Entry {
 }
 
 /**
- * Commands with one key run in log order, one at a time unless the worker has `maxAccountCommands`.
- * The key is the account; each creation has its own key. Commands on risk templates have the key of
- * their server.
+ * Commands with the same key run in log order, one at a time unless the worker has
+ * `maxAccountCommands`. The key is the account; each creation has its own key. Commands on risk
+ * templates have the key of their server.
  */
 export function orderKeyOf(message: CommandHeader): string {
   if (message.accountNumber !== null) return `${message.serverId}/${message.accountNumber}`;

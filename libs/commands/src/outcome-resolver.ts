@@ -59,8 +59,8 @@ export class OutcomeResolver<Effect> {
   }
 
   /**
-   * Resolves one outcome. Records on the entry whether the command may have been sent, and a
-   * rejection for which the command is settled first.
+   * Resolves one outcome. Records on the entry whether the command may have been sent. Also records
+   * a rejection if an earlier attempt may have been sent: the command is settled before it fails.
    */
   resolve(entry: Entry, outcome: CommandOutcome<Effect> | undefined, mode: BatchMode): Resolution<Effect> {
     const wasSent = entry.maybeSent;

@@ -26,7 +26,7 @@ function entry(accountNumber: string, overrides: Partial<CommandHeader> = {}): E
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
 
-it("runs the commands of a server that come after its other commands are gone, although an expiry still runs", async () => {
+it("runs the commands of a server whose queues were deleted and created again while an `expire` batch ran", async () => {
   const clock = new TestClock(Date.now());
   const batches: Batch[] = [];
   const scheduler = new Scheduler({
@@ -54,7 +54,8 @@ it("runs the commands of a server that come after its other commands are gone, a
   const expiry = batches.findIndex(({ mode }) => mode === "expire");
   expect(batches[expiry]?.entries).toEqual([parked]);
   for (const one of [...unanswered, parked]) scheduler.drop(one);
-  // The probe is answered: the breaker closes, and the server has no commands.
+  // The probe is answered, so the breaker closes. After the probe is dropped, no command is left,
+  // and the queues of the server are deleted.
   const probe = entry("1005");
   scheduler.add(probe);
   clock.advance(TIMES.retryMs);
@@ -65,6 +66,7 @@ it("runs the commands of a server that come after its other commands are gone, a
   );
   scheduler.drop(probe);
 
+  // These commands get new queues, which the end of the `expire` batch must not delete.
   const [first, second] = [entry("1006"), entry("1006")];
   scheduler.add(first);
   await vi.advanceTimersByTimeAsync(0);

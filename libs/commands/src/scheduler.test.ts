@@ -89,7 +89,7 @@ describe("the scheduler", () => {
     vi.useRealTimers();
   });
 
-  it("runs commands of an account in one batch, in log order, up to the limit, after the heads of all accounts", async () => {
+  it("runs commands of an account in one batch, in log order, up to the limit, after the first commands of all accounts", async () => {
     const { batches, scheduler } = setUp({ maxAccountCommands: 3 });
     const hot = Array.from({ length: 5 }, () => entry("1001"));
     const other = entry("1002");
@@ -144,7 +144,7 @@ describe("the scheduler", () => {
     expect(at(batches, 1).entries).toEqual([first, second]);
   });
 
-  it("sends a command that had an unexpected error alone, and never mixes commands past and before their deadlines", async () => {
+  it("sends a command alone after its unexpected error, and never mixes commands past and before their deadlines", async () => {
     const { batches, clock, scheduler } = setUp({ maxAccountCommands: 3 });
     const failed = entry("1001");
     failed.unexpectedErrors = 1;

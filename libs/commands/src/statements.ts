@@ -20,10 +20,11 @@ export interface OpenState {
 }
 
 /**
- * Whether a row found by its command id is open. A check constraint keeps it equivalent to
- * `status in ('queued', 'leased')`. With that condition the planner would use the index of open
- * commands, which its statistics show as nearly empty, and read the whole index for each command
- * id. With thousands of waiting commands a statement took seconds.
+ * The condition that a row is open, for statements that find rows by command id. A check constraint
+ * makes it equivalent to `status in ('queued', 'leased')`. With a condition on `status`, the
+ * planner would use the index of open commands, because the statistics show this index as nearly
+ * empty. A statement would then read the whole index for each command id. With thousands of waiting
+ * commands this took seconds.
  */
 export const OPEN_BY_KEY = "completed_at is null";
 
@@ -156,7 +157,7 @@ export const CHECK_LEASES: Statement<{ partition: number }> = statement(
    for share of l`,
 );
 
-/** $1 topic, $2 number of partitions. 0 creates a missing row. Never lowers the stored number. */
+/** $1 topic, $2 number of partitions; 0 only creates a missing row. Never lowers the number. */
 export const STORE_PARTITIONS: Statement<never> = statement(
   "commands_store_partitions",
   `insert into inbox_partitions as p (topic, partitions) values ($1, $2)

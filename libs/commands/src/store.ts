@@ -27,7 +27,7 @@ export interface CommandStoreOptions {
 export interface AttachedWorker {
   /** The message of a command that is in memory. */
   readonly messageOf: MessageLookup;
-  /** Called after a commit in which this process made commands final, by any path. */
+  /** Called after a commit in which this process made commands final, also outside the worker. */
   readonly onFinal: (commandIds: readonly string[]) => void;
 }
 

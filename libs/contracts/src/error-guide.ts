@@ -101,7 +101,8 @@ export const HTTP_ERROR_GUIDE: Readonly<Record<ErrorCode, ErrorAdvice>> = {
     retry: "later",
   },
   INSUFFICIENT_CREDITS: {
-    happened: "The wallet of the organization cannot pay for this request, or it has no wallet. Nothing was done.",
+    happened:
+      "The wallet of the organization cannot pay for this request, or the organization has no wallet. Nothing was done.",
     action: "Buy credits. Watch `credits.low_balance`, so that you know before the wallet is empty.",
     retry: "later",
   },
@@ -208,7 +209,8 @@ export const HTTP_ERROR_GUIDE: Readonly<Record<ErrorCode, ErrorAdvice>> = {
     retry: "later",
   },
   EVIDENCE_PENDING: {
-    happened: "Evidence includes the minute after the breach. It is not over yet, or the live samples are late.",
+    happened:
+      "Evidence includes the minute after the breach. That minute is not over yet, or the live samples are late.",
     action: "Repeat the request after the time in `Retry-After`, or wait for the webhook `risk.evidence_stored`.",
     retry: "later",
   },
@@ -337,7 +339,7 @@ export const LIVE_ERROR_GUIDE: Readonly<Record<(typeof LIVE_ERROR_CODES)[number]
 export const LIVE_CLOSE_GUIDE: Readonly<Record<keyof typeof LIVE_CLOSE_CODES, ErrorAdvice>> = {
   restart: {
     happened:
-      "The process stops, because a new release is installed or it is moved to another machine. Another process is ready.",
+      "The process stops: a new release is installed, or the process is moved to another machine. Usually another process is ready.",
     action:
       "Reconnect at once, and subscribe with `afterSequence`. With many connections, spread them over a second. You miss no sample that is still in the window.",
     retry: "reconnect",

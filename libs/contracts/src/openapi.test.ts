@@ -37,7 +37,7 @@ describe("the OpenAPI document", () => {
     expect(Object.keys(example.body ?? {})).toEqual(Object.keys((body?.parse(example.body) as object) ?? {}));
   });
 
-  it("has the header of a repeat in the response to a repeat, which is 202 for a bulk", () => {
+  it("has `Idempotent-Replayed` in the response to a duplicate: 202 for a bulk, else 200", () => {
     const replayed = described.flatMap(({ operationId, responses }) =>
       Object.entries(responses as Record<string, { headers?: object }>)
         .filter(([, { headers = {} }]) => Object.hasOwn(headers, "Idempotent-Replayed"))
@@ -115,7 +115,7 @@ describe("the OpenAPI document", () => {
     });
   });
 
-  it("says that a limit of a rule and a selection of accounts must not be empty, as kapi rejects them", () => {
+  it("says that a limit of a rule and a selection of accounts must not be empty, because kapi rejects empty ones", () => {
     for (const [name, schema] of Object.entries({ RiskLimit, RiskTemplateSelection })) {
       expect(schema.safeParse({}).success).toBe(false);
       expect(schemas[name], name).toMatchObject({ minProperties: 1 });

@@ -114,7 +114,7 @@ function requestBody(schema: z.ZodType, example: unknown): JsonSchema {
 
 function responses(id: OperationId, operation: OperationContract, example: unknown): JsonSchema {
   const queued = operation.idempotencyKey;
-  // A repeated bulk is 202 again, with the commands in their places.
+  // A repeated bulk request is answered 202 again, with the command of each item.
   const repeatStatus = operation.success.includes(200) ? 200 : 202;
   const described: [string, JsonSchema][] = operation.success.map((status) => [
     String(status),

@@ -80,7 +80,7 @@ export class RecordHashes {
   }
 }
 
-/** The hash over the records of a day without any. */
+/** The hash over the records of a day that has no records. */
 export const NO_RECORDS_HASH: string = new RecordHashes().digest();
 
 /** The hash of a digest: one value to compare for all of its content. */

@@ -1,8 +1,8 @@
 /**
  * Makes the digests of days that are over, revises them after late records, and deletes old ones.
  * Every process of a service does this. The lock of a server's row lets one process at a time make
- * or revise the digests of a server. A batch of this is one transaction, so a killed process loses
- * one batch at most. Each process deletes old digests, without the lock.
+ * or revise the digests of a server. Each batch that makes or revises digests is one transaction,
+ * so a killed process loses one batch at most. Each process deletes old digests, without the lock.
  */
 import { DIGEST_RETENTION_DAYS } from "@kapi/contracts";
 import type { KafkaConnection } from "@kapi/kafka";
@@ -32,7 +32,7 @@ const ROUND_PAUSE_MS = 2_000;
 const MAX_LATE_ACCOUNTS = 20;
 /** Maximum number of batches that revise a server before other servers and days have their turn. */
 const MAX_REVISION_BATCHES = 10;
-/** Maximum number of notes of late records that one transaction deletes. */
+/** Maximum number of rows of `late_records` that one transaction deletes. */
 const MAX_DROPPED_RECORDS = 20_000;
 
 /** The digests of one service: those of transactions, or those of deals. */
@@ -43,9 +43,9 @@ export interface DigestTable {
    */
   makeNext(tx: Transaction, serverId: string, day: string, afterAccount: string): Promise<string | null>;
   /**
-   * Computes the digests of an account again, from `fromDay` to the last day that is made, and for
-   * the next day if the account has its digest already. A digest that is different gets a new
-   * revision.
+   * Computes the digests of an account again, from `fromDay` to the last day that is made. If the
+   * account already has a digest of the next day, this digest is also computed again. A digest that
+   * is different gets a new revision.
    */
   revise(tx: Transaction, progress: ServerProgress, accountNumber: string, fromDay: string): Promise<void>;
   /** Deletes some digests of days before `firstDay`; false if none were left. */

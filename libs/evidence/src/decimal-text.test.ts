@@ -41,5 +41,6 @@ it("the text of a decimal number has no exponent, and is read as the same number
       expect(Number(decimalText(value))).toBe(value);
     }),
   );
-  for (const no of [Number.NaN, Number.POSITIVE_INFINITY, 1.234567890123e-15]) expect(() => decimalText(no)).toThrow();
+  const invalid = [Number.NaN, Number.POSITIVE_INFINITY, 1.234567890123e-15];
+  for (const value of invalid) expect(() => decimalText(value)).toThrow();
 });

@@ -42,7 +42,7 @@ const MAX_STREAMS = 256;
 const CLIENT_KEEP_ALIVE_MS = 30_000;
 /** Maximum size of a response in memory, in bytes; larger responses need `stream`. */
 const MAX_RESPONSE_BYTES = 64 * 1_048_576;
-/** By the protocol of an address without a port. */
+/** The port of an address that names none, by protocol. */
 const DEFAULT_PORTS: Readonly<Record<string, number>> = { "http:": 80, "https:": 443 };
 const UNAUTHORIZED = 401;
 const SERVER_ERRORS_FROM = 500;
@@ -256,7 +256,7 @@ class PooledClient implements InternalClient {
     }
   }
 
-  /** `endMs`: the deadline of the head, of `performance.now()`. */
+  /** `endMs`: the deadline of the head, a time of `performance.now()`. */
   async #openStream(method: string, path: string, endMs: number, options: CallOptions): Promise<InternalStream> {
     const timeoutMs = options.timeoutMs ?? this.#options.timeoutMs;
     const abort = new AbortController();

@@ -16,7 +16,7 @@ const REQUEST_ARRIVAL_TIMEOUT_MS = 30_000;
 /** How often connections are checked for late requests, in milliseconds. */
 const ARRIVAL_CHECK_INTERVAL_MS = 1_000;
 /**
- * How long an idle connection is kept, in milliseconds; longer than at our own client.
+ * How long an idle connection is kept, in milliseconds. kapi's own HTTP client closes it earlier.
  */
 export const SERVER_KEEP_ALIVE_MS = 75_000;
 /**
@@ -39,7 +39,7 @@ export interface HttpServerOptions {
   readonly health: Health;
   /** For generated request ids. Default: the clock of the machine. */
   readonly clock?: Clock;
-  /** When a malformed body is rejected; `at-once` unless the handler's own checks come first. */
+  /** When a malformed body is rejected; `at-once` by default. */
   readonly bodyErrors?: BodyErrors;
   /**
    * Which of /livez and /readyz are served; both by default. /metrics is served with `both`, if

@@ -75,7 +75,7 @@ describe("an internal operation", () => {
     expect((await ask(LIST, as(fresh))).status).toBe(200);
   });
 
-  it("accepts the shared token of release 0.1.0 only if it is configured, and ignores it beside an own token", async () => {
+  it("accepts the shared token of release 0.1.0 only if it is configured, and ignores it if the request has an own token", async () => {
     const shared = { "x-internal-token": SHARED };
     expect((await serverWith().ask(LIST, shared)).status).toBe(401);
     const { ask } = serverWith({ SERVICE_TOKEN_DIGESTS: DIGESTS, INTERNAL_TOKEN: SHARED });

@@ -93,8 +93,8 @@ function isNew(route: string): boolean {
 }
 
 /**
- * The name of the caller; null if it is unknown. A wrong own token is never replaced by the shared
- * token.
+ * The name of the caller; null if the caller is unknown. If the caller's own token is wrong, its
+ * shared token is ignored.
  */
 function callerOf(headers: IncomingHttpHeaders, secrets: CallerSecrets): string | typeof EVERY_SERVICE | null {
   const { [SERVICE_TOKEN_HEADER]: own, [INTERNAL_TOKEN_HEADER]: shared } = headers;

@@ -27,9 +27,9 @@ export interface ConsumerOptions {
    */
   readonly onAssigned?: (assignment: readonly PartitionAssignment[], generation: number) => Promise<void>;
   /**
-   * Called when this consumer stops, after the last batch and before the last commit. It resolves
-   * when the effects of earlier batches are durable, or cannot become durable soon. The consumer
-   * waits at most 2 s.
+   * Called when this consumer stops, after the last batch and before the last commit. The promise
+   * resolves when the effects of earlier batches are durable, or cannot become durable soon. The
+   * consumer waits at most 2 s.
    */
   readonly beforeLastCommit?: () => Promise<void>;
   /** Maximum number of messages in one `onBatch`. Default 1,000. */
@@ -75,7 +75,7 @@ export interface ConsumerOptions {
   /**
    * Whether this consumer continues after a topic was recreated: at the committed offset if the new
    * topic has that many records, else at its beginning. For callers that compare topic ids
-   * themselves, or may miss records. Default: a recreated topic is fatal.
+   * themselves, or do not need every record. Default: a recreated topic is fatal.
    */
   readonly restartBeyondEnd?: boolean;
   /**

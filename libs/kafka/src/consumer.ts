@@ -204,7 +204,7 @@ class GroupConsumer implements Consumer {
     await this.#deadLetters.stop();
   }
 
-  /** Messages that are not durable in time are read again by the next owner of the partition. */
+  /** The next owner of the partition repeats the messages whose effects are not durable in time. */
   async #beforeLastCommit(): Promise<void> {
     try {
       await Promise.race([this.#options.beforeLastCommit?.(), delay(DURABLE_DEADLINE_MS)]);

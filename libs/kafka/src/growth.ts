@@ -17,6 +17,6 @@ export interface GrowthWatch {
   mayPublish(isSource: boolean): boolean;
   /** Adds a producer; returns a function that removes the producer. */
   add(producer: GrowingProducer): () => void;
-  /** Calls `listener` after each growth that does not end this process. */
+  /** Calls `listener` after each growth, unless the growth ends this process. */
   onGrown(listener: () => void): void;
 }

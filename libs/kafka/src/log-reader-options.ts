@@ -23,7 +23,7 @@ export interface LogReaderOptions {
   readonly fatal: (error: Error) => void;
   /**
    * Minimum milliseconds from the start of a fetch that returns several records of a partition to
-   * the next fetch. Default 3.
+   * the next fetch. Far from the end of the log there is no minimum. Default 3.
    */
   readonly busyIntervalMs?: number;
   /**

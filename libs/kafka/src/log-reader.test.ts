@@ -1,4 +1,4 @@
-/** What callers of a reader get that wait for an end when the reader stops. */
+/** The errors of callers that wait for a reader, when the reader stops or its handler fails. */
 import { TOPICS } from "@kapi/contracts";
 import { delay } from "@kapi/kernel";
 import { createLogger } from "@kapi/runtime";
@@ -10,7 +10,7 @@ import { startLogReader } from "./log-reader.ts";
 const END = 5;
 const logger = createLogger({ service: "test", level: "silent" });
 
-/** Starts a reader of a partition with {@link END} records. A fetch returns those of `find`. */
+/** Starts a reader of a partition with the end {@link END}. A fetch returns what `find` returns. */
 async function start(find: () => Promise<readonly object[]>) {
   const failures: Error[] = [];
   const broker = { isUnreachable: false, reads: 0 };

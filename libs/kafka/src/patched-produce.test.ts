@@ -1,4 +1,4 @@
-/** Tests the part of kafkajs's produce response that the patch changes. */
+/** Tests the part of kafkajs's produce response that `patches/kafkajs+2.2.4.patch` changes. */
 import { createRequire } from "node:module";
 
 import { expect, test } from "vitest";

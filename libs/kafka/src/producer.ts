@@ -269,7 +269,8 @@ class BatchingProducer implements Producer, GrowingProducer {
 
   /**
    * Called while this producer may not send: the messages of the queue wait. But in the phase
-   * `moving`, a producer that is no source rejects them: most processes with such a producer end.
+   * `moving`, a producer that is no source rejects them, because most processes with such a
+   * producer end in this phase and cannot send them later.
    */
   #pause(brokerQueue: BrokerQueue): void {
     if (!this.#limits.isSource && this.#kafka.growth?.growth?.phase === "moving") {
@@ -390,7 +391,7 @@ function partitionStates(counts: ReadonlyMap<string, number>): Map<string, reado
   );
 }
 
-/** The message in the partition that it has by these states. Throws if they lack the partition. */
+/** Returns the message in its new partition. Throws if `allStates` does not have this partition. */
 function placed(queued: Queued, allStates: ReadonlyMap<string, readonly PartitionState[]>): Queued {
   const { topic, chosen, wire } = queued;
   const states = assertDefined(allStates.get(topic), `the number of partitions of topic ${topic}`);

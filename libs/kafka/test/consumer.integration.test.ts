@@ -71,7 +71,7 @@ test("messages sent before the group existed arrive, and a restarted consumer co
   expect(seen.toSorted()).toEqual([...first, "later"].toSorted());
 });
 
-test("a stopped consumer has left its group, even if the broker would hold its fetch for longer", async () => {
+test("a stopped consumer has left its group, even while the broker holds its fetch", async () => {
   const held = { groupId: "held-fetch", maxWaitTimeInMs: 60_000, onBatch: () => Promise.resolve({}) };
   const started = await consumer(TOPICS.accountEvents, held);
   // The fetch begins after the join.

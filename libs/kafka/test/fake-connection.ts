@@ -4,8 +4,8 @@ import type { Admin, Cluster, ConsumerConfig, Kafka } from "kafkajs";
 import { createKafka, type KafkaConnection } from "../src/connection.ts";
 
 /**
- * A connection whose clients have these parts of a cluster and of an admin client. For states that
- * a real cluster has only for moments.
+ * A connection whose clients have the given parts of a cluster and of an admin client. For tests of
+ * states that a real cluster has only for moments.
  */
 export function fakeConnection(cluster: object, admin: Partial<Admin> = {}): KafkaConnection {
   const connected = { connect: () => Promise.resolve(), disconnect: () => Promise.resolve() };

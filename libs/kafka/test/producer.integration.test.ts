@@ -169,7 +169,7 @@ test("a message beyond the queue's limit is rejected at once and never published
   expect([...ends.values()].reduce((sum, end) => sum + end, 0n)).toBe(2n);
 });
 
-test("without `maxMessageBytes`, a message above the size limit of a request is rejected, and messages sent with it are published", async () => {
+test("a message above the size limit of a request is rejected if its topic has no `maxMessageBytes`; a small message sent right after it is published", async () => {
   const large = producer.value.send(TOPICS.creditsEvents, { key: "k", value: Buffer.alloc(1_000_000) });
   const small = producer.value.send(TOPICS.creditsEvents, { key: "k", value: "small" });
   await expect(large).rejects.toBeInstanceOf(ProduceError);

@@ -97,9 +97,9 @@ export function withMethods(cluster: Cluster, methods: Partial<Record<keyof Clus
 }
 
 /**
- * A connection whose producers and readers work with the cluster that `change` returns for their
- * own cluster. A consumer sends its requests with its original cluster object. Only a change inside
- * this object affects them.
+ * A connection whose producers and readers use the cluster object that `change` returns. A consumer
+ * keeps using its original cluster object. So `change` must modify this object itself to affect the
+ * requests of a consumer.
  */
 export function withCluster(kafka: KafkaConnection, change: (cluster: Cluster) => Cluster): KafkaConnection {
   return {

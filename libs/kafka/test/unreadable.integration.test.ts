@@ -7,7 +7,10 @@ import { changeFetched, ownTopics, unexpected, until, logger } from "./support.t
 
 const { CompressionCodecs, CompressionTypes } = kafkajs;
 type CompressionType = NonNullable<ProducerRecord["compression"]>;
-/** Two topics that store batches as producers compress them, without our `compression.type`. */
+/**
+ * Two topics with `compression.type=producer`: the broker stores their batches as the producer
+ * compressed them. In the other topics the broker stores all batches uncompressed.
+ */
 const AS_PRODUCED = TOPICS.financeEvents;
 const ZSTD_KEPT = TOPICS.commandsFinance;
 const MAX_LITERAL_BYTES = 60;
@@ -104,7 +107,7 @@ test("a batch that kapi cannot read is skipped, and a consumer writes a dead let
   });
 });
 
-test("the broker decompresses what other producers compress, so that readers can read it", async () => {
+test("the broker stores compressed batches of other producers uncompressed, so that readers can read them", async () => {
   const topic = TOPICS.accountEvents;
   await publish(topic, CompressionTypes.Snappy);
   expect((await readAll(topic)).map(({ key }) => key)).toEqual(["before", "x", "y", "z", "after"]);

@@ -61,7 +61,7 @@ export function isUuid(text: string): boolean {
   return text.length === 36 && HEX_OF_UUID.test(text);
 }
 
-/** The command id of an organization's idempotency key, in every store (decisions, 2.2). */
+/** The command id of an organization's idempotency key; the same in all stores (decisions, 2.2). */
 export function commandIdOf(organizationId: string, idempotencyKey: string): string {
   return uuidV5(organizationId, idempotencyKey);
 }

@@ -1,7 +1,7 @@
 /**
  * The outbox of audit entries. A service writes an entry in the transaction of the change that the
  * entry reports. The console service owns the audit log: it fetches the entries, records them, and
- * then has them deleted. The table:
+ * then asks the service to delete them. The table:
  *
  *     audit_outbox (
  *       id uuid primary key, entry json not null, created_at timestamptz not null default now())

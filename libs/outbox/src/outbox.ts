@@ -153,7 +153,7 @@ export class Outbox {
     }
   }
 
-  /** Sends the message to the dead letters, without a value that is too large for them too. */
+  /** Sends the message to the dead letters. A value that is too large there too becomes empty. */
   async #sendToDeadLetters({ topic, key, value, traceparent }: OutboxMessage, error: MessageTooLarge): Promise<void> {
     const { producer, service, logger } = this.#options;
     logger.error(
@@ -203,8 +203,9 @@ export class Outbox {
    *
    * Rows that cannot be published must not hold up newer rows of other partitions. So after a batch
    * of which Kafka accepted no row, the next batch has newer rows. As soon as Kafka accepts a row,
-   * the next batch has the oldest rows again, so that few newer rows of a key overtake them after
-   * an outage. Rows that cannot be read hold up no rows either, also not of their own keys.
+   * the next batch has the oldest rows again, so that after an outage few rows are published before
+   * older rows of their key. Rows that cannot be read hold up no rows either, also not of their own
+   * keys.
    */
   #publishLeftovers(): Promise<boolean> {
     const { database, rows, logger } = this.#options;
@@ -247,9 +248,9 @@ export class Outbox {
 }
 
 /**
- * Runs a statement at an interval until `work` ends, and returns the result of `work`. Otherwise
- * PostgreSQL could end the session, because it is idle in its transaction for too long. Then the
- * delete would fail, and every accepted row of the batch would be published again.
+ * Runs a statement at an interval until `work` ends, and returns the result of `work`. Without
+ * these statements, PostgreSQL could end the session, because its transaction is idle for too long.
+ * Then the delete would fail, and every accepted row of the batch would be published again.
  */
 async function keptAlive<T>(transaction: Transaction, work: Promise<T>): Promise<T> {
   const timer = setInterval(() => transaction.execute(KEEP_ALIVE, []), KEEP_ALIVE_INTERVAL_MS);

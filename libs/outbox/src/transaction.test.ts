@@ -64,7 +64,7 @@ describe("a transaction that enqueues messages", () => {
     expect(happened).toEqual(["write"]);
   });
 
-  it("rejects a line break in a key or value, and publishes nothing", async () => {
+  it("rejects a key with a line break, and publishes nothing", async () => {
     const { database, outbox, happened } = start();
     const work = transactionWithOutbox(database, outbox, (tx) => Promise.resolve(tx.enqueue([message("a\nb")])));
     await expect(work).rejects.toThrow("on one line each");

@@ -175,7 +175,7 @@ describe("a leftover that waits for Kafka", () => {
     expect(publishedCount("newer")).toBe(POLL_BATCH + 5);
   });
 
-  it("is published before almost all newer leftovers after an outage of Kafka", async () => {
+  it("is published before newer leftovers after an outage of Kafka, except for one batch of them", async () => {
     let isOut = true;
     const tried: string[] = [];
     const accepted: string[] = [];

@@ -3,7 +3,7 @@
  * without being closed (a frozen proxy, a host without network); its next statement would wait for
  * the whole deadline.
  *
- * After a second without an answer, the pool sends `select 1`. All connections become suspect if
+ * After a second without an answer, this class sends `select 1`. All connections become suspect if
  * `select 1` fails, if a statement loses its connection, or if the server rejects writes. A
  * connection that has not answered since then is closed before its next use.
  */

@@ -25,8 +25,8 @@ export function migrationOptions(settings: PostgresSettings | MigrationSettings)
 }
 
 /**
- * The options for pg. In pg, `sslmode` in the address overrides the option `ssl`, so with a CA it
- * is removed from the address.
+ * The options for pg. With a CA, `sslmode` is removed from the address, because in pg it overrides
+ * the option `ssl`.
  */
 export function clientOptions({ connectionString, ca }: ServerOptions): {
   connectionString: string;

@@ -79,8 +79,8 @@ export async function startClusterConnection(options: RedisOptions): Promise<Sta
 }
 
 /**
- * Returns the first of `urls` whose node answers and belongs to a cluster. Connects to one node at
- * a time, because errors of a cluster client lack the reason.
+ * Returns the first of `urls` whose node answers and belongs to a cluster. Uses clients of single
+ * nodes, because an error of a cluster client does not say why the connection failed.
  */
 async function firstThatAnswers(urls: readonly string[], options: RedisOptions): Promise<string> {
   let failure: unknown = new Error("no address of a Redis Cluster is given");
@@ -168,9 +168,9 @@ async function prepare(master: Redis, options: RedisOptions): Promise<boolean> {
 }
 
 /**
- * Sends the calls to one node in one pipeline. If a node did not run a call because the slot of its
- * keys has moved or is moving, the call is sent again alone, so that ioredis follows the
- * redirection.
+ * Calls a function. Simultaneous calls to one node share a pipeline. If a node did not run a call
+ * because the slot of its keys has moved or is moving, the call is sent again alone, so that
+ * ioredis follows the redirection.
  */
 async function callFunction(
   cluster: Cluster,

@@ -1,8 +1,8 @@
 import type { Environment } from "./config.ts";
 
 /**
- * Makes the function behind {@link faultPoint}. `die` is called at a pass of the point named by
- * FAULT_POINT, after FAULT_POINT_AFTER earlier passes (default 0: at the first pass).
+ * Makes the function behind {@link faultPoint}. It calls `die` when the process passes the point
+ * that FAULT_POINT names, but not at the first FAULT_POINT_AFTER passes (default 0).
  */
 export function createFaultPoint(env: Environment, die: () => void): (name: string) => void {
   const armed = env["FAULT_POINT"];

@@ -209,7 +209,8 @@ async function runProcess(name: string, services: readonly ProcessService[]): Pr
   // During its start a process is not ready and gets no requests, so it stops without a delay.
   const delayMs = state === "started" ? read.own.STOP_DELAY_MS : 0;
   state = "stopping";
-  // Components of a failed start are stopping already: the signal does not hide the failure.
+  // A start may have failed while its components are still stopping. The signal does not hide this
+  // failure.
   const failed = running.filter(({ context }) => context.scope.startFailure !== null);
   for (const { context } of failed) context.logger.fatal({ err: context.scope.startFailure }, "the start failed");
   logger.info({ signal: received, delayMs }, "stopping");

@@ -41,14 +41,14 @@ function context(env: Record<string, string>): ServerContext {
   };
 }
 
-function kindThat(answers: boolean): ServerKind {
+function answeringKind(): ServerKind {
   const by = (way: RunningServer["way"]) => (): Promise<RunningServer> =>
     Promise.resolve({ name: "redis", way, address: "redis://127.0.0.1:1", stop: () => Promise.resolve() });
   return {
     name: "redis",
     title: "Redis",
     variable: "REDIS_URL",
-    answers: () => Promise.resolve(answers),
+    answers: () => Promise.resolve(true),
     container: by("container"),
     native: by("native"),
   };
@@ -56,11 +56,11 @@ function kindThat(answers: boolean): ServerKind {
 
 describe("where a server comes from", () => {
   it("the address in the environment has precedence", async () => {
-    const server = await startServer(kindThat(true), context({ REDIS_URL: "redis://example:1" }));
+    const server = await startServer(answeringKind(), context({ REDIS_URL: "redis://example:1" }));
     expect(server).toMatchObject({ way: "given", address: "redis://example:1" });
   });
 
-  it("the report names a given server without a version: kapi does not check it", async () => {
+  it("the report names a given server without a version, because kapi does not check its version", async () => {
     const steps: string[] = [];
     const report = { ...silentReport, done: (what: string) => steps.push(what) };
     const given = {
@@ -75,19 +75,21 @@ describe("where a server comes from", () => {
   });
 
   it("a malformed address is reported with its variable", async () => {
-    await expect(startServer(kindThat(true), context({ REDIS_URL: "example" }))).rejects.toThrow("REDIS_URL is no URL");
+    await expect(startServer(answeringKind(), context({ REDIS_URL: "example" }))).rejects.toThrow(
+      "REDIS_URL is no URL",
+    );
   });
 
   it("without a Docker engine the server is a process of this machine", async () => {
-    expect((await startServer(kindThat(true), context({}))).way).toBe("native");
+    expect((await startServer(answeringKind(), context({}))).way).toBe("native");
   });
 
   it("LOCAL_SERVERS=containers is an error without a Docker engine", async () => {
-    const forced = startServer(kindThat(true), context({ LOCAL_SERVERS: "containers" }));
+    const forced = startServer(answeringKind(), context({ LOCAL_SERVERS: "containers" }));
     await expect(forced).rejects.toThrow("no Docker engine answers");
   });
 
   it("an unknown value of LOCAL_SERVERS is an error", async () => {
-    await expect(startServer(kindThat(true), context({ LOCAL_SERVERS: "magic" }))).rejects.toThrow('"magic"');
+    await expect(startServer(answeringKind(), context({ LOCAL_SERVERS: "magic" }))).rejects.toThrow('"magic"');
   });
 });

@@ -16,7 +16,7 @@ const LOG_LINES = 5;
  */
 export async function startServer(kind: ServerKind, context: ServerContext): Promise<RunningServer> {
   const beganMs = Date.now();
-  const server = await byFirstWay(kind, context);
+  const server = await givenOrStarted(kind, context);
   context.report.done(`${kind.title} (${server.way}) on ${hostOf(server.address)}`, beganMs);
   return server;
 }
@@ -26,7 +26,7 @@ function hostOf(address: string): string {
   return address.includes("://") ? new URL(address).host : address;
 }
 
-async function byFirstWay(kind: ServerKind, context: ServerContext): Promise<RunningServer> {
+async function givenOrStarted(kind: ServerKind, context: ServerContext): Promise<RunningServer> {
   const given = context.env[kind.variable];
   if (given !== undefined && given !== "") return givenServer(kind, given);
   const forced = context.env["LOCAL_SERVERS"];

@@ -1,9 +1,10 @@
 /**
  * `npm run rebuild-history -- --server <id> [--account <number>]`: rebuilds orders, positions and
  * deals from the trading server's history. The service may run meanwhile. The command uses the
- * service's environment variables; the npm script finds those of a kapi that `npm start` runs. A
- * repeated call continues an interrupted run. Exit code 1: the rebuild of an account failed, or
- * another error; 2: wrong usage, or an unknown server or account.
+ * service's environment variables. If one of the required variables is missing, the npm script uses
+ * the variables of the kapi that `npm start` runs. A repeated call continues an interrupted run.
+ * Exit code 1: the rebuild of an account failed, or another error; 2: wrong usage, or an unknown
+ * server or account.
  */
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";

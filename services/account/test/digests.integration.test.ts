@@ -259,7 +259,7 @@ describe("the digests of deals", () => {
     await expectNaive(yesterday(), accountNumber);
   });
 
-  it("get a new revision for a day whose digests are only partly made, if that of the account is made", async () => {
+  it("get a new revision only if they are already made, also on a day whose digests are only partly made", async () => {
     const [first, second] = [anyAccountNumber(), anyAccountNumber()].toSorted();
     if (first === undefined || second === undefined) throw new Error("two accounts are needed");
     const table = createDigestTable(env.database, systemClock);

@@ -20,7 +20,7 @@ interface Step {
   readonly opens: boolean;
   /** Index of the position to close among the open positions, modulo their number. */
   readonly choice: number;
-  /** Size to open or to close. A size of at least the open rest closes the position completely. */
+  /** Size to open or to close. A size of at least the remaining size closes the position. */
   readonly size: number;
 }
 

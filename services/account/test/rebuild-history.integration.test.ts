@@ -226,7 +226,8 @@ describe("a rebuild of the history", () => {
 
   it("of a whole server leaves out an account that is created meanwhile, so that its events are still published", async () => {
     await harness.stopConsumer();
-    // The account has no booked events. So the rebuild waits before it treats its history as lost.
+    // An account without booked events. The rebuild waits for a while before it reads the account's
+    // history: the first events could still be on their way.
     const earlier = await harness.openAccount();
     const later = "99999999";
     const history = createEventHistory(harness.client);

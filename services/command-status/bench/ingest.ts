@@ -75,7 +75,7 @@ async function openDatabase(
 
 async function openReleases(): Promise<readonly Release[]> {
   const before = await openDatabase("bench_before", false);
-  // An empty database stores commands by month at once, and then rejects release 0.1.0.
+  // A new database stores commands by month from its migration on, and rejects release 0.1.0.
   await before.database.query(ALLOW_OLD_RELEASE, []);
   const old = oldStore(before.database);
   const now = await openDatabase("bench_now", true);

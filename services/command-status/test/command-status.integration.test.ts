@@ -113,7 +113,7 @@ describe("a command", () => {
     ]);
   });
 
-  it("is unknown until its message arrives, and then final, if its final event came first", async () => {
+  it("whose final event comes first is unknown until its message arrives, and is final then", async () => {
     const message = commandMessage({ operation: "account.create", accountNumber: null });
     await publishEvent(eventOf(message, { accountNumber: "10000007", result: { accountNumber: "10000007" } }));
     await caughtUp();
@@ -238,7 +238,7 @@ describe("the idempotency record of a command", () => {
     });
   });
 
-  it("keeps its message if the final event arrives before the command message, until that message arrives", async () => {
+  it("keeps its copy of the command message until that message arrives, even if the final event arrives first", async () => {
     const message = commandMessage();
     await createRecord(message);
     await publishEvent(eventOf(message));

@@ -176,7 +176,7 @@ describe("the list of a server's commands", () => {
     }
   });
 
-  it("has a command once its message has arrived, counts it once, and finds it by the account number of a later event", async () => {
+  it("has a command only after its message has arrived, counts it once, and finds it by the account number of a later event", async () => {
     const server = anyServer();
     const message = commandMessage({ ...server, operation: "account.create", accountNumber: null });
     await publish([], [eventOf(message, { status: "leased", result: null })]);
@@ -240,7 +240,7 @@ it("the age of open commands ignores a command that closes positions, once its f
   await database.value.query(statement<never>("test_complete_all", completeAll), []);
   const ages = createCommandAges(database.value, nextSecond());
   const ageOf = async (status: string) => (await ages()).find((state) => state.status === status)?.oldest_seconds ?? 0;
-  const [inTurn, toRetry] = [
+  const [leased, toRetry] = [
     { status: "leased", attempts: 1 },
     { status: "queued", attempts: 1, version: 2 },
   ] as const;
@@ -255,7 +255,7 @@ it("the age of open commands ignores a command that closes positions, once its f
   await publish([flatten, ofBreach, disable]);
   expect(await ageOf("queued")).toBeGreaterThan(89 * 3_600);
 
-  await publish([], [eventOf(flatten, inTurn), eventOf(ofBreach, inTurn), eventOf(disable, inTurn)]);
+  await publish([], [eventOf(flatten, leased), eventOf(ofBreach, leased), eventOf(disable, leased)]);
   expect(await ageOf("leased")).toBeLessThan(71 * 3_600);
   await publish([], [eventOf(flatten, toRetry), eventOf(ofBreach, toRetry), eventOf(disable, toRetry)]);
   expect(await ageOf("queued")).toBeGreaterThan(69 * 3_600);
@@ -326,25 +326,25 @@ describe("waiting for a command", () => {
     const waiters = new CommandWaiters();
     const any = (organizationId: string) => ({ organizationId, commandId: randomUUID() });
     const organizations = Array.from({ length: MAX_WAITERS / MAX_WAITERS_PER_ORGANIZATION }, () => randomUUID());
-    const never = new AbortController();
+    const disconnect = new AbortController();
     const all = organizations.map((organizationId) => {
       const waits = Array.from({ length: MAX_WAITERS_PER_ORGANIZATION }, () =>
-        waiters.wait(any(organizationId), "final", 60_000, never.signal),
+        waiters.wait(any(organizationId), "final", 60_000, disconnect.signal),
       );
-      expect(() => waiters.wait(any(organizationId), "final", 1, never.signal)).toThrow(TooManyWaiters);
+      expect(() => waiters.wait(any(organizationId), "final", 1, disconnect.signal)).toThrow(TooManyWaiters);
       return Promise.all(waits);
     });
-    expect(() => waiters.wait(any(randomUUID()), "final", 1, never.signal)).toThrow(TooManyWaiters);
+    expect(() => waiters.wait(any(randomUUID()), "final", 1, disconnect.signal)).toThrow(TooManyWaiters);
     await waiters.poll(createFinalCommandRepository(database.value));
-    never.abort();
+    disconnect.abort();
     await Promise.all(all);
-    await eventually(() => waiters.wait(any(randomUUID()), "final", 1, never.signal).then(() => true));
+    await eventually(() => waiters.wait(any(randomUUID()), "final", 1, disconnect.signal).then(() => true));
   });
 
   it("frees its slot at once when its caller disconnects", async () => {
     const message = commandMessage();
     await publish([message]);
-    // A wait for a command that is not stored yet ends within 50 ms.
+    // First the command must be stored: a wait for an unknown command ends within 50 ms.
     await eventually(async () => expect((await wait(message, 0)).status).toBe(200));
     const left = new AbortController();
     const { organizationId, commandId } = message;

@@ -1,8 +1,8 @@
 /**
  * Measures the request log: the rate of inserts, the size of a row, and the time of each filter.
- * Usage: `POSTGRES_URL=… node bench/request-log.ts`, on an empty database. The requests
- * belong to one organization, and are spread over six days. BENCH_REQUESTS: their number, by
- * default 1,000,000.
+ * Usage: `POSTGRES_URL=… node services/console/bench/request-log.ts`, on an empty database. The
+ * requests belong to one organization, and are spread over six days. BENCH_REQUESTS: their number,
+ * by default 1,000,000.
  */
 import { randomInt, randomUUID } from "node:crypto";
 

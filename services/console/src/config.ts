@@ -34,9 +34,8 @@ const consoleFields = {
    */
   CONSOLE_SECURE_COOKIES: z.enum(["on", "off"], "must be on or off").default("on"),
   /**
-   * Addresses or networks of trusted proxies, separated by commas. The console
-   * takes the client's address from their X-Forwarded-For, and the page's origin from their
-   * X-Forwarded-Host.
+   * Addresses or networks of trusted proxies, separated by commas. The console takes the client's
+   * address from their X-Forwarded-For, and the host of the page from their X-Forwarded-Host.
    */
   CONSOLE_TRUSTED_PROXIES: configFields.proxies.optional(),
   /** Public base URL of the management API, shown beside a new key; required with CONSOLE_PORT. */

@@ -227,7 +227,7 @@ async function startFailedSignIns(context: MainContext<Config>, store: PeopleSto
   return recorder;
 }
 
-/** Creates and drops the days of the request log: at the start, and every hour. */
+/** Creates and drops the daily partitions of the request log: at the start, and every hour. */
 async function startRequestDays(context: MainContext<Config>, requestLog: RequestLogStore): Promise<void> {
   const { clock, logger } = context;
   const round = (): Promise<void> => keepRequestDays({ requestLog, clock, logger });

@@ -77,7 +77,7 @@ test("no list has a field with a hash or a secret", async () => {
   }
 });
 
-test("the credits of an organization are those of its current wallet", async () => {
+test("the operator sees the credits of an organization after a purchase", async () => {
   await ask("POST", `${base}/credits`, { credits: 12, purchaseId: randomUUID() });
   await eventually(async () => {
     const { organizationId } = person;
@@ -87,7 +87,7 @@ test("the credits of an organization are those of its current wallet", async () 
   });
 });
 
-test("changes of an organization without an owner happen one after the other too", async () => {
+test("lockOwners makes transactions of an organization run one after the other, even without an owner", async () => {
   const organizationId = randomUUID();
   const order: string[] = [];
   const { promise: isLocked, resolve: locked } = Promise.withResolvers<void>();

@@ -263,10 +263,10 @@ describe("a person", () => {
     const sessions = await list();
     expect(sessions).toHaveLength(3);
     expect(sessions[0]).toMatchObject({ current: true, address: "198.51.100.20", userAgent: "node" });
-    const theirs = sessions.find(({ address }) => address === "198.51.100.21");
+    const sessionThere = sessions.find(({ address }) => address === "198.51.100.21");
     const stranger = await harness.signedIn(await harness.person());
-    expect((await stranger.ask("DELETE", `/sessions/${theirs?.id ?? ""}`)).status).toBe(404);
-    expect((await here.ask("DELETE", `/sessions/${theirs?.id ?? ""}`)).status).toBe(204);
+    expect((await stranger.ask("DELETE", `/sessions/${sessionThere?.id ?? ""}`)).status).toBe(404);
+    expect((await here.ask("DELETE", `/sessions/${sessionThere?.id ?? ""}`)).status).toBe(204);
     expect((await there.ask("GET", "/session")).status).toBe(401);
     expect(await list()).toHaveLength(2);
     expect((await here.ask("POST", "/sessions/end-others")).status).toBe(200);

@@ -73,7 +73,7 @@ describe("a forgotten password", () => {
     expect([(await recover(first)).status, (await recover(second)).status]).toEqual([404, 204]);
   });
 
-  it("can no longer be changed through a link from before a change or a reset of the password", async () => {
+  it("can no longer be changed through a link that was requested before the password was changed or reset", async () => {
     const setters = [
       async (person: ConsoleUser) =>
         (await harness.signedIn(person)).ask("PUT", "/session/password", {

@@ -59,7 +59,7 @@ export interface StandInServices extends RecordData {
   webhooksUnavailable: boolean;
   /** Entries for the audit log that the console has not confirmed. */
   readonly auditEvents: Map<string, unknown>;
-  /** Path and query of every request, except requests for entries of the audit log. */
+  /** Path and query of every request, except requests below `/internal/audit-outbox`. */
   readonly asked: string[];
 }
 

@@ -14,7 +14,7 @@ const GAUGE = "finance.reconciliation.accounts";
 
 /**
  * Sum and number of the entries, by currency. An account's ledger has the account's currency. The
- * name of a counter ledger contains the currency of the ledger.
+ * name of a counter ledger, `organization/<id>/<currency>/<type>`, contains its currency.
  */
 const TOTALS = statement<{ currency: string; total: string; entries: number }>(
   "test_totals",
@@ -157,7 +157,10 @@ describe("the ledger", () => {
     ]);
   });
 
-  /** A booked account with 10.00 on a stand-in for a trading server, with adjustments. */
+  /**
+   * An account on a stand-in for a trading server. Its initial balance of 10.00 and the adjustments
+   * are booked.
+   */
   async function standInAccount(adjustments: readonly number[] = []) {
     const standIn: HistoryServer = await startHistoryServer();
     stops.push(() => standIn.stop());

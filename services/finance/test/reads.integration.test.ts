@@ -190,7 +190,7 @@ describe("the reads of the ledger", () => {
     expect(await sequences(`limit=9&from=${toIso(NOON_MS + 31)}`)).toEqual([]);
   });
 
-  it("for an export that continues at the time of a record, have all records of that millisecond", async () => {
+  it("give an export that continues at the time of a record all records of that millisecond", async () => {
     const name = await bookedAt([0, 1, 1.25, 1.5, 2].map((ms) => NOON_MS + ms));
     const newest = await history(name.accountNumber, "limit=3", name.serverId);
     const last = newest.at(-1);
@@ -223,7 +223,7 @@ describe("the reads of the ledger", () => {
     expect(await harness.call("GET", `${path}/transactions`, account)).toMatchObject({ status: 401 });
   });
 
-  it("for an export fail while the trading server is unavailable, instead of showing an old ledger", async () => {
+  it("fail for an export while the trading server is unavailable, instead of showing an old ledger", async () => {
     const accountNumber = await harness.openAccount(100);
     await harness.fault({ kind: "unreachable", accountNumber, operation: "sequence", count: 1 });
     const unavailable = await harness.call("GET", pathOf(accountNumber, "/history?limit=5"));
@@ -231,7 +231,7 @@ describe("the reads of the ledger", () => {
     expect(await history(accountNumber, "limit=5")).toHaveLength(1);
   });
 
-  describe("after an account was deleted for good", () => {
+  describe("after an account was deleted", () => {
     it("are 404 despite late events; the rows stay", async () => {
       const accountNumber = await harness.openAccount(100);
       await page(accountNumber);
@@ -311,7 +311,7 @@ describe("the reads of the ledger", () => {
       expect(await harness.final(deposit.commandId)).toMatchObject({ result: { balanceAfter: 10 } });
     });
 
-    it("with open positions at most the free margin can be withdrawn, to the cent", async () => {
+    it("with open positions, at most the free margin can be withdrawn, to the cent", async () => {
       const accountNumber = await harness.openAccount(1_000_000);
       const at = `/servers/${harness.server.serverId}/accounts/${accountNumber}`;
       await harness.tradingServer.control("POST", `${at}/orders`, { symbol: "EURUSD", side: "buy", volume: 1 });

@@ -71,8 +71,8 @@ export const ConfigSchema = z.object({
    */
   WAITS_PER_ORGANIZATION: configFields.integer(1, 1_000).default(100),
   /**
-   * Keys of generated passwords (decisions, 5.2); the first one derives them. The account service
-   * has the same keys.
+   * Keys of generated passwords (decisions, 5.2); the first one derives the passwords of new
+   * commands. The account service has the same keys.
    */
   PASSWORD_DERIVATION_KEYS: configFields.keyring,
   /**

@@ -169,7 +169,7 @@ describe.each(READS)("$name", ({ path, asks, errors }) => {
     expect(await call(gateway, organization, `${base}?limit=ten`)).toMatchObject({ status: 400, charged: 1 });
   });
 
-  it.each(["silent", "failing"])("is 500 with Retry-After within 5 s, and free, while the owner is %s", async (how) => {
+  it.each(["silent", "failing"])("is 500 with Retry-After, free and within 5 s, while the owner is %s", async (how) => {
     owner.answer = how === "silent" ? () => undefined : says(503, "{}");
     const before = await getWallet(platform.url, organization);
     const beganAt = Date.now();

@@ -57,7 +57,7 @@ it(
       await client.until(() => client.last(account) === 5);
     }
     // `idle` gets no valuation while the next process runs, so this process never writes to the
-    // partition of `idle`. The samples of `idle` must be kept all the same.
+    // partition of `idle`. The samples of `idle` must still be kept.
     await metrics.kill("SIGTERM");
     metrics = await harness.metrics();
     const watcher = await follow(busy, 5);

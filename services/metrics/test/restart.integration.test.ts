@@ -81,7 +81,7 @@ describe("a metrics process that is killed or paused", () => {
     live.close();
   });
 
-  it("loses no minimum: the next sample has the lowest equity of valuations without a sample", async () => {
+  it("loses no minimum: a sample after the restart has the lowest equity of the valuations that had no sample", async () => {
     const account = harness.account();
     const slow = { COALESCE_MS: "5000" };
     const first = await harness.metrics(slow);

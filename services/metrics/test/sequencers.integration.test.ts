@@ -122,8 +122,8 @@ it(
     await harness.value(deleted, [101]);
     await expectSequences([idle], 101);
     await waitForCheckpoint(busy, 110);
-    // The process that took over has not read the samples before the marker. It keeps the start of
-    // the window from the checkpoint.
+    // The process that took over has not read the samples before the marker. So it knows the start
+    // of the window only from the old checkpoint.
     expect((await waitForCheckpoint(idle, 101)).window.sequence).toBe(1);
 
     const stream = await harness.metrics({ ROLES: "stream" });
@@ -200,8 +200,8 @@ async function newestRecord(key: string): Promise<Message | undefined> {
 
 /**
  * Publishes valuations of another account on the partition until the marker's `latestOffset` is
- * above the offset of the account's checkpoint. Until then a start cannot rule out that the
- * checkpoint is stale, and reads the account's window.
+ * above the offset of the account's checkpoint. Until then the checkpoint may be stale, so a
+ * process that takes over reads the samples of the account's window.
  */
 async function waitForMarker(account: string, checkpointAt: number): Promise<void> {
   const partition = partitionOfKey(accountKey(harness.serverId, account), PARTITIONS);

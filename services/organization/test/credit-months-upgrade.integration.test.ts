@@ -138,7 +138,7 @@ async function expectSums(sums: object): Promise<void> {
   expect(derived).toEqual(kept);
 }
 
-test("both releases record until the months begin; then recording fails in the older release, and no entry counts twice", async () => {
+test("both releases record until entries go to tables by month; then the previous release cannot record, and no entry counts twice", async () => {
   const { context, database } = harness;
   const monthsFrom = statement<{ months_from: number; now: number }>(
     "test_months_from",
@@ -164,7 +164,7 @@ test("both releases record until the months begin; then recording fails in the o
   expect([await recordOld(reserve), await record(reserve)]).toEqual([true, false]);
   await expectSums({ purchased: 110, consumed: 4, reserved: 5 });
 
-  // Months begin although a process of the previous release runs and raises the epoch.
+  // The previous release raises the epoch to the first month that has a table of its own.
   await raiseTo(database, ALL_SHARDS, from - 1);
   await database.query(oldRaise, [shard]);
   for (const entry of [byOld, byNew, both, reserve]) expect(await record(entry)).toBe(false);

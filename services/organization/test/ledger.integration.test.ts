@@ -200,7 +200,7 @@ test("a release reaches Redis although the process dies after recording it", asy
   await expectWallet(harness, organizationId, { available: 100, reserved: 0, consumed: 0 });
 });
 
-test("a settlement uses the reserved price, not the price in the final event, also if both are recorded together", async () => {
+test("a settlement uses the reserved price, not the price in the final event, also if reservation and settlement are recorded together", async () => {
   const { context } = harness;
   const organizationId = await organizationWith(harness, 100);
   const recorded = await reserve(context, organizationId, 5);

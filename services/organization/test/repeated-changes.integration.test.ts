@@ -47,7 +47,7 @@ beforeAll(async () => {
 afterAll(() => harness.stop());
 
 test.each(["in one batch", "after each request", "with the settlement"])(
-  "a command that is requested again, after its reservations were released because it was not published, is consumed once; usage is recorded %s",
+  "the credits of a command are consumed once, also if its earlier reservations were released because the command was not published; usage is recorded %s",
   async (read) => {
     const { context } = harness;
     const organizationId = await organizationWith(harness, 100);
@@ -262,8 +262,8 @@ test("two processes that concurrently settle commands with released reservations
   };
   const endOf = async (organizationId: string, isReleased: boolean) =>
     finalEvent(context, organizationId, await commandOf(organizationId, isReleased), 5);
-  // The first transaction of each process locks the wallet that the other needs for a late
-  // consumption.
+  // The first transaction of each process locks a wallet. The second transaction of the other
+  // process needs this wallet, to consume the credits of a released reservation.
   const batches = [
     [await endOf(one, false), await endOf(other, true)],
     [await endOf(other, false), await endOf(one, true)],
@@ -324,7 +324,7 @@ async function recordAndSync(organizationId: string): Promise<void> {
   await applyPending(context);
 }
 
-test("a charge is refunded once although a failover follows the refund, also if only the ledger has the refund", async () => {
+test("a refund that is repeated after a failover is applied once, also if only the ledger has the refund", async () => {
   const { context } = harness;
   for (const isRefundLost of [false, true]) {
     const organizationId = await organizationWith(harness, 100);

@@ -164,7 +164,7 @@ test("each day and operation is the sum of its lines, also with refunds, repeats
   );
 });
 
-test("if a release is recorded before its request, it later counts for the request's operation, and stays on its day", async () => {
+test("a release that is recorded before its request stays on its day, and later counts for the request's operation", async () => {
   const { context } = harness;
   const organizationId = await organizationWith(harness, 100);
   const commandId = await reserve(context, organizationId, 7);

@@ -105,7 +105,7 @@ it("evidence of breaches does not wait for many earlier breaches on a trading se
   expect(failures).toBe(1);
 });
 
-it("evidence of a breach from before trading.valuations was recreated names no valuation of the new topic", async () => {
+it("if trading.valuations was recreated after a breach, the evidence shows no valuation of the new topic as the breaching one", async () => {
   const serverId = randomUUID();
   const breachedMs = Date.now() - 80_000;
   const evaluations = createEvaluationStore(database);
@@ -141,7 +141,7 @@ it("evidence of a breach from before trading.valuations was recreated names no v
   };
   const records = {
     valuations: [logged(2, 10), logged(5, 20), logged(6, 30)],
-    // The samples from before were deleted too.
+    // The samples of the time before the recreation are deleted too.
     samples: [{ frame, range: { sequence: 1, from: -1, to: 6 } }],
   };
   await collect(1, records, () => Promise.resolve({ positions: [], isCut: false }));

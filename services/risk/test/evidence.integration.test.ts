@@ -262,7 +262,7 @@ describe("evidence of a breach", () => {
   );
 
   it(
-    "is stored once, although the process is killed while collecting it, with the positions that caused the breach",
+    "is stored once and with the positions at the breach, although the process is killed while collecting them",
     async () => {
       const accountNumber = anyAccountNumber();
       const held = Promise.withResolvers<void>();

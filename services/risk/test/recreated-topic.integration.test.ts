@@ -67,7 +67,7 @@ async function setRules(accountNumber: string): Promise<void> {
   await producer.send(TOPICS.commandsRisk, record);
 }
 
-async function value(accountNumber: string, equityMinor: number): Promise<void> {
+async function sendValuation(accountNumber: string, equityMinor: number): Promise<void> {
   const values = valuation({ serverId, accountNumber, equityMinor, balanceMinor: INITIAL_MINOR });
   const record = { key: accountKey(serverId, accountNumber), value: JSON.stringify(values) };
   await producer.send(TOPICS.tradingValuations, record);
@@ -88,14 +88,14 @@ it(
     const accountNumber = anyAccountNumber();
     await setRules(accountNumber);
     await eventually(async () => expect(await database.query(ACTIVE, [])).toHaveLength(1), { timeoutMs: DEADLINE_MS });
-    for (let index = 0; index < 200; index += 1) await value(accountNumber, INITIAL_MINOR - index);
+    for (let index = 0; index < 200; index += 1) await sendValuation(accountNumber, INITIAL_MINOR - index);
     await eventually(async () => expect((await database.query(POSITION, []))[0]?.next_offset).toBe(200), {
       timeoutMs: DEADLINE_MS,
     });
     await recreate();
-    await value(accountNumber, INITIAL_MINOR - 60_000);
+    await sendValuation(accountNumber, INITIAL_MINOR - 60_000);
     const breached = async () => {
-      await value(accountNumber, INITIAL_MINOR - 60_000);
+      await sendValuation(accountNumber, INITIAL_MINOR - 60_000);
       expect(await database.query(BREACHES, [])).toEqual([{ account_number: accountNumber }]);
     };
     await eventually(breached, { timeoutMs: DEADLINE_MS, intervalMs: 1_000 });

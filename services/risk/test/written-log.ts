@@ -52,8 +52,9 @@ export async function writeValuations(
 }
 
 /**
- * Writes the samples of the valuations, and one sample of a writer that had lost the partition. The
- * topic of the valuations was recreated `generation` times after the account's first sample.
+ * Writes the samples of the valuations, and one sample of a writer that had lost the partition.
+ * `generation` is that of the topic of the valuations. Above 0, the samples continue after seven
+ * samples of the generation before, which are not written.
  */
 export async function writeSamples(
   { producer, serverId }: Writing,

@@ -43,8 +43,8 @@ export const ConfigSchema = z.object({
     .default(1),
   /**
    * Milliseconds between two writes of the markets, and of the accounts whose stored states are
-   * older than the journal. A restart reads the journal after these states. After a crash, a market
-   * continues from its last write.
+   * older than their newest rows in the journal. A restart reads the rows of the journal that are
+   * newer than the stored states. After a crash, a market continues from its last write.
    */
   SNAPSHOT_INTERVAL_MS: configFields.integer(100, 600_000).default(5_000),
 });

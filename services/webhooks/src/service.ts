@@ -50,17 +50,20 @@ const LOOK_INTERVAL_MS = 500;
 /** Open deliveries are counted up to this number. */
 const MAX_COUNTED = 100_000;
 const KEEP_DAYS_INTERVAL_MS = 3_600_000;
-/** Interval at which overdue events are read. An event can wait this much longer than its limit. */
+/**
+ * Interval at which overdue events are read: their wait for an older event is over. An event can
+ * wait this much longer than the maximum wait in `source-order.ts`.
+ */
 const OVERDUE_INTERVAL_MS = 1_000;
 /**
  * Maximum number of overdue events per transaction. The same transaction also records the later
  * events that waited for an overdue event: at most 500 of each account and source, or more if one
- * call added more than 500.
+ * earlier transaction stored more than 500.
  */
 const OVERDUE_BATCH = 20;
 /**
- * Maximum number of concurrent saves of one organization. A gateway has 64 connections to this
- * service. A save with a silent name server holds a connection for 2 s.
+ * Maximum number of endpoints that one organization saves at the same time. A gateway has 64
+ * connections to this service. A save with a silent name server holds a connection for 2 s.
  */
 export const MAX_SAVES_PER_ORGANIZATION = 16;
 

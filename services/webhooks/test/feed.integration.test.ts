@@ -47,7 +47,7 @@ async function readAll(organizationId: string, limit: number, after?: string): P
   }
 }
 
-it("the feed gives a reader that continues from `next` every event once, with concurrent writers", async () => {
+it("a reader that continues from `next` gets every event of the feed once, with concurrent writers", async () => {
   const organizationId = randomUUID();
   const written: string[] = [];
   let writing = true;

@@ -15,7 +15,7 @@ const RECORD = Buffer.from([0xc0, HEADER_BYTES, 0, TYPE_A, 0, 1, 0, 0, 0, 60, 0,
 interface KnownName {
   readonly address: string;
   readonly afterMs?: number;
-  /** Whether IPv6 questions get no answer. Otherwise the answer has no address. */
+  /** Whether IPv6 questions get no answer at all, instead of an answer without an address. */
   readonly silentAboutIpv6?: true;
   /** Whether the UDP answer is truncated, so that the client asks over TCP. */
   readonly truncated?: true;

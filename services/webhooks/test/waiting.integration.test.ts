@@ -46,7 +46,7 @@ const LET_WAIT = statement<never>(
   "update waiting_events set waiting_since = waiting_since - $1 * interval '1 millisecond' where event_id = any($2)",
 );
 
-/** Makes these events wait longer than the maximum wait for the other source. */
+/** Sets the start of the wait back: the events have then waited too long for the other source. */
 async function letWaitForOther(events: readonly IncomingEvent[]): Promise<void> {
   await harness.database.query(LET_WAIT, [MAX_OTHER_SOURCE_WAIT_MS + 1, idsOf(events)]);
 }
@@ -132,8 +132,8 @@ it("the store reads the content of a waiting event only if it records the event"
   expect(read).toEqual({ contents: 2, known: 4 });
 });
 
-const INSERT_AS_BEFORE = statement<never>(
-  "insert_as_before",
+const INSERT_AS_IN_0_1_0 = statement<never>(
+  "insert_as_in_0_1_0",
   `insert into waiting_events (organization_id, event_id, server_id, account_number, event)
    values ($1::uuid, $2::uuid, $3::uuid, $4, $5)`,
 );
@@ -144,25 +144,25 @@ it("the store records a waiting event that release 0.1.0 stored without `through
   await harness.recordEvents([created]);
   const { organizationId, eventId, serverId, accountNumber } = waiting;
   const event = JSON.stringify({ ...waiting, place: { source: "account", sequence: 3 } });
-  await harness.database.query(INSERT_AS_BEFORE, [organizationId, eventId, serverId, accountNumber, event]);
+  await harness.database.query(INSERT_AS_IN_0_1_0, [organizationId, eventId, serverId, accountNumber, event]);
   await harness.recordEvents([missing]);
   expect(await feedOf(created)).toEqual(idsOf([created, missing, waiting]));
 });
 
-const RECORD_BESIDE = statement<never>(
-  "record_beside",
+const RECORD_IN_OTHER_PROCESS = statement<never>(
+  "record_in_other_process",
   `insert into events (day, created_at, organization_id, event_id, position, type, server_id, payload)
    values (current_date, now(), $1::uuid, $2::uuid, $3, 'margin.call', $4::uuid, '{}')`,
 );
 
-it("an account does not wait again for missing events if another process recorded the event after them", async () => {
+it("an account does not wait again for missing events if another process recorded the event that follows them", async () => {
   const of = eventsOfAccount();
   const [created, waiting, next] = [of("account", 1, 1, 0), of("account", 3, 3, 0), of("account", 4, 4, 0)];
   await harness.recordEvents([created]);
   await harness.recordEvents([waiting]);
   await harness.database.query(LET_WAIT, [MAX_WAIT_MS + 1, idsOf([waiting])]);
   const { organizationId, eventId, serverId } = waiting;
-  await harness.database.query(RECORD_BESIDE, [organizationId, eventId, 1_000, serverId]);
+  await harness.database.query(RECORD_IN_OTHER_PROCESS, [organizationId, eventId, 1_000, serverId]);
   const [missing] = (await harness.recordEvents([waiting])).missing;
   expect(missing).toMatchObject({ source: "account", first: 2, last: 2, reason: "overdue" });
   expect(await harness.recordEvents([next])).toMatchObject({ recorded: 1, missing: [] });

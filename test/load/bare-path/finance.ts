@@ -31,7 +31,7 @@ const tradingServer = new Pool(process.env["TRADING_SERVER_URL"] ?? "", { connec
 const waiting: BareCommand[] = [];
 let running = false;
 
-async function changed(commands: readonly BareCommand[]): Promise<BareBalanceEvent[]> {
+async function applyChanges(commands: readonly BareCommand[]): Promise<BareBalanceEvent[]> {
   const changes: BareChange[] = commands.map(({ id, accountNumber, payload }) => ({
     accountNumber,
     amountMinor: payload.amountMinor,
@@ -84,7 +84,7 @@ async function run(): Promise<void> {
   running = true;
   while (waiting.length > 0) {
     const commands = waiting.splice(0, MAX_BATCH_COMMANDS);
-    const events = await changed(commands);
+    const events = await applyChanges(commands);
     const finalEvents = commands.map((command, index) => finalEventOf(command, events[index] as BareBalanceEvent));
     await book(finalEvents, events);
     for (const event of finalEvents) publish(TOPICS.commandEvents, event.commandId, JSON.stringify(event));

@@ -23,7 +23,7 @@ const ACCOUNTS = [
   { accountName: "Chen, mixed", initialBalance: 50_000, leverage: 50, symbols: ["EURUSD", "XAUUSD"], volume: 0.2 },
 ] as const;
 
-/** Statuses of requests for an account that was deleted, or that the wallet cannot pay for. */
+/** Statuses if the wallet cannot pay for a request, or the account was deleted. */
 const MISSING: ReadonlySet<number> = new Set([402, 404]);
 
 /** The API or the trading server rejected a request. */

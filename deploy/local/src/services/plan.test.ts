@@ -31,7 +31,7 @@ describe("the environment of a process with several services", () => {
     expect(variablesOf(service, environment)).toMatchObject(Object.fromEntries(alone));
   });
 
-  it("has the variables of the shell except secrets and addresses", () => {
+  it("has the variables of the shell except secrets, addresses and the topic prefix", () => {
     const unprefixed = Object.entries(environment).filter(
       ([name, value]) => value !== undefined && !name.includes("__"),
     );

@@ -55,8 +55,8 @@ export const reservedKey = (shard: Shard, organizationId: string): string =>
 /** Hash: token bucket of a management key, or of a person (`user/<id>`). */
 export const bucketKey = (shard: Shard, callerName: string): string => `${hashTag(shard)}:bucket:${callerName}`;
 /**
- * The reply to one admission, which a repeated call gets again; or a mark, if a record of the
- * request was open, or the charge was refunded.
+ * The reply to one admission, which a repeated call gets again. Or a mark: an idempotency record of
+ * the request was open, or the charge was refunded.
  */
 export const chargeKey = (shard: Shard, chargeId: string): string => `${hashTag(shard)}:charge:${chargeId}`;
 /** Hash: the idempotency record of a command id. */

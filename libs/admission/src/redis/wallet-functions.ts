@@ -41,11 +41,12 @@ export interface SettlementRequest {
 export type SettlementReply = "done" | "included" | "unsynced" | "no_wallet" | "unreachable";
 
 /**
- * Settles reservations, each once: reserved credits become consumed or available again. A
- * reservation that Redis does not know was lost, with its usage entry, before the ledger read the
- * entry. Its consumption is then taken from the available credits, as in the ledger, even below
- * zero; its release changes nothing. Replies are in the order of `settlements`. Never rejects: if a
- * call fails, its settlements are `unreachable`, and `failed` gets the error.
+ * Settles reservations, each once: reserved credits become consumed or available again. If Redis
+ * does not know the reservation of a settlement that is not old, Redis lost this reservation and
+ * its usage entry before the ledger read the entry. A consumption is then taken from the available
+ * credits, as in the ledger, even below zero; a release changes nothing. Replies are in the order
+ * of `settlements`. Never rejects: if a call fails, its settlements are `unreachable`, and `failed`
+ * gets the error.
  */
 export async function settle(
   redis: RedisConnection,

@@ -21,7 +21,10 @@ interface HousekeepingOptions<A extends PlatformAccount, S extends PlatformServe
    * are stored at once.
    */
   readonly changedServers: () => Iterable<S>;
-  /** The event publisher. `published` is stored; at the stop, after `settled` has resolved. */
+  /**
+   * The event publisher. `published` is stored every second, and at the stop after `settled` has
+   * resolved.
+   */
   readonly events: { readonly published: number; settled(): Promise<void> };
   /** Pause between two rounds of storing accounts and servers, in milliseconds. */
   readonly intervalMs: number;

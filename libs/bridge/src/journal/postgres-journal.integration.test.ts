@@ -16,8 +16,8 @@ const logger = createLogger({ service: "test", level: "silent" });
 let database: Database;
 let journal: Journal;
 /**
- * What the next statement loses, as if its connection was lost: it is carried out and its answer is
- * lost, or it is not carried out. Null: nothing is lost.
+ * Simulates a lost connection during the next statement. `answer`: PostgreSQL executes the
+ * statement, but its answer is lost. `statement`: PostgreSQL does not execute the statement.
  */
 let lost: "answer" | "statement" | null = null;
 

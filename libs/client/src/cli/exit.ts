@@ -12,8 +12,8 @@ export const EXIT_CODES = {
   /** Unknown command, a missing or invalid argument or setting, or a file that cannot be read. */
   usage: 2,
   /**
-   * The queued command is not final yet, the user stopped the program, kapi cannot be reached, or
-   * kapi answered 429 or 5xx. The same call can be repeated.
+   * The queued command is not final yet, the user stopped the program before its result, kapi
+   * cannot be reached, or kapi answered 429 or 5xx. The same call can be repeated.
    */
   notFinal: 3,
   /**

@@ -85,7 +85,7 @@ test("state shows an account as it was; for a time before the account began, the
   expect((await kapi(`accounts state ${account}`)).code).toBe(2);
 });
 
-test.each(["", " --follow"])("logs --operation reads, and pays for, only pages of this operation%s", async (follow) => {
+test.each(["", " --follow"])("with --operation, logs reads and pays for only that operation%s", async (follow) => {
   await kapi("accounts create --name One --leverage 100 --key one");
   await kapi("accounts deposit 10000001 5 --key two");
   const client = new Kapi(fake.options);

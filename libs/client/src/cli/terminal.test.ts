@@ -13,7 +13,7 @@ beforeEach(() => {
 });
 afterEach(() => vi.restoreAllMocks());
 
-/** The surroundings, and what Ctrl-C does: other listeners of this process are not called. */
+/** The surroundings, and `interrupt`: calls their listeners of Ctrl-C, but no other listeners. */
 function surroundings() {
   const before = new Set(process.listeners("SIGINT"));
   const created = terminalSurroundings();

@@ -86,8 +86,8 @@ describe("kapi verify-evidence", () => {
 
   it.each([
     ["no network", () => Promise.reject(new Error("no network")), "no network"],
-    ["an error", () => Promise.resolve(new Response("{}", { status: 500 })), "it answered 500"],
-    ["something else", () => Promise.resolve(new Response("<html>")), "not JSON"],
+    ["status 500", () => Promise.resolve(new Response("{}", { status: 500 })), "it answered 500"],
+    ["a response that is not JSON", () => Promise.resolve(new Response("<html>")), "not JSON"],
   ])("exits with 3 if the keys cannot be fetched: %s", async (_title, fetched, said) => {
     vi.stubGlobal("fetch", fetched);
     const ran = await verify([BREACH, "--url", "https://api.test"]);

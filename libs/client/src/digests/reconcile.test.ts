@@ -27,7 +27,7 @@ async function openAccount(initialBalance = "1000"): Promise<string> {
   return (await (await server().accounts.create(account, { key: crypto.randomUUID() })).result()).accountNumber;
 }
 
-/** An account that has traded on the day, which is over afterwards. */
+/** Opens an account that trades on `DAY`, then moves the time to the next day. */
 async function tradedAccount(): Promise<string> {
   const accountNumber = await openAccount();
   fake.closePosition(accountNumber, fake.openPosition(accountNumber), { profit: "12.50" });
@@ -116,7 +116,7 @@ it("the records of a deleted account are gone, and its digest still shows the di
   expect(found).toMatchObject({ field: "deals.count", record: null });
 });
 
-it("records that cannot be read are an error, although a proxy answers 404", async () => {
+it("a 404 of a proxy is an error: it does not mean that the account was deleted", async () => {
   const book = await bookOf(await tradedAccount());
   const answer: typeof fetch = async (input, init) =>
     new Request(input).url.includes("/deals?") ? new Response("<html>", { status: 404 }) : fake.fetch(input, init);
@@ -147,7 +147,7 @@ it("a day that is not over is refused", async () => {
   await expect(server().digests({ date: DAY }).toArray()).rejects.toThrow(InvalidRequestError);
 });
 
-it("hashes as the example in the documentation, with decimal text and with JSON numbers", async () => {
+it("computes the hashes of the example in the documentation, from decimal text and from JSON numbers", async () => {
   const book = await bookOf(await tradedAccount());
   const asJson = (record: object) =>
     Object.fromEntries(

@@ -54,7 +54,7 @@ export interface EvidenceRule {
   readonly action: string;
   /** Valuations that were measured after this time were compared with this version. */
   readonly activeFrom: string;
-  /** A share of the reference, or an amount in the currency of the account. */
+  /** A percentage of `base` of the reference, or an amount in the currency of the account. */
   readonly limit: { readonly unit: "percent" | "amount"; readonly value: string };
   /** The other fields of the rule, such as `basis` and `dayStart`. */
   readonly parameters: Readonly<Record<string, string | null>>;
@@ -72,7 +72,8 @@ export interface EvidenceBreach {
   readonly side: "atOrBelow" | "atOrAbove";
   /**
    * `value`: the loss or profit counts from this amount. `base`: a limit in percent is a share of
-   * this amount. `at`: when the trading server measured the values of the reference.
+   * this amount. `at`: when the trading server measured the values of the reference; `activeFrom`
+   * of the rule if the reference is the start value of the rule.
    */
   readonly reference: { readonly value: string; readonly base: string; readonly at: string };
   readonly threshold: string;

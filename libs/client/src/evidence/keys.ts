@@ -63,7 +63,8 @@ export function findKey(keys: EvidenceKeys, keyId: string): EvidenceKey | undefi
 
 function checkKeys(value: unknown): asserts value is EvidenceKeys {
   const keys = (value as Partial<EvidenceKeys> | null)?.keys;
-  if (!Array.isArray(keys)) throw new TypeError('the key document has no list "keys": give kapi-evidence-keys.json');
+  if (!Array.isArray(keys))
+    throw new TypeError('the key document has no list "keys": use a copy of kapi-evidence-keys.json');
   for (const [index, key] of keys.entries()) {
     const { keyId, algorithm, publicKey, retiredAt } = (key ?? {}) as Partial<EvidenceKey>;
     const isKey =

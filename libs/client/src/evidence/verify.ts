@@ -28,7 +28,7 @@ export type EvidenceProblem =
   | { readonly code: "unknown_key"; readonly keyId: string }
   /** The document says that it was made when the key no longer signed. */
   | { readonly code: "retired_key"; readonly keyId: string; readonly retiredAt: string; readonly createdAt: string }
-  /** The document was changed as a whole, or signed by somebody else. */
+  /** The document was changed together with its hashes, or signed by somebody else. */
   | { readonly code: "wrong_signature"; readonly keyId: string };
 
 /** What {@link verifyEvidence} found. */
@@ -46,8 +46,8 @@ export type EvidenceResult =
 /**
  * Verifies evidence without kapi: the hash of every part, the signature, and whether the records
  * show what the document claims.
- * @param document the text or bytes of the document, or its parsed JSON. With the text, repeated
- * members are found too.
+ * @param document the text or bytes of the document, or its parsed JSON. Repeated members are found
+ * only in text or bytes.
  * @param keys the document at `/.well-known/kapi-evidence-keys.json`; see
  * `fetchEvidenceKeys`.
  * @throws TypeError if `keys` is not a key document.

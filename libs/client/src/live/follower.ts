@@ -113,9 +113,9 @@ export class Follower {
   }
 
   /**
-   * Keeps the first `count` queued messages, 1 or more: the first is being handled. If there are
-   * more, drops the others and unsubscribes. When the handler has caught up, the follower
-   * subscribes to them again. Returns how many messages were dropped.
+   * Keeps the first `count` queued messages: at least 1, because the first is being handled. If the
+   * queue has more messages, drops the rest and unsubscribes. When the handler has caught up, the
+   * follower subscribes to the dropped samples again. Returns how many messages were dropped.
    */
   shed(count: number): number {
     const dropped = this.#queue.splice(count).length;

@@ -4,7 +4,7 @@ import { WebSocket } from "ws";
 const HANDSHAKE_TIMEOUT_MS = 10_000;
 /** Longest accepted message, in bytes; kapi's messages have less than 1 KiB. */
 const MAX_MESSAGE_BYTES = 64 * 1024;
-/** Number of characters up to which the body of a rejection is read. */
+/** Maximum number of characters that are kept of the body of a rejection. */
 const MAX_REJECTION_CHARACTERS = 16 * 1024;
 
 /** An HTTP answer to the handshake in place of a WebSocket. */

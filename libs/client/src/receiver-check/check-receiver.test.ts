@@ -40,7 +40,7 @@ function verified(body: string, headers: Headers): number {
   }
 }
 
-it("a receiver that verifies signatures passes all checks; two results say in `lookAt` what no answer shows", async () => {
+it("a receiver that verifies signatures passes all checks; `lookAt` of two results names an effect that no answer shows", async () => {
   const ids = new Map<string, number>();
   const url = await receiver((body, headers) => {
     const id = headers.get("webhook-id") ?? "";

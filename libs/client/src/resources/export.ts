@@ -21,8 +21,8 @@ export interface ExportOptions extends QueueOptions, WaitOptions {
  * Exports the records of an account, with one command after another until an export is not
  * truncated, newest records first. `to` of the next export is the millisecond of the last record.
  * So the next export has the records of that millisecond again; they are returned once.
- * @throws Error if one export cannot hold all records of a millisecond and an older one; the errors
- * of `QueuedCommand.result`.
+ * @throws Error if one export cannot hold all records of a millisecond and one older record; the
+ * errors of `QueuedCommand.result`.
  */
 export async function* exportRecords(
   queue: (body: object, options: QueueOptions) => Promise<QueuedCommand<"account.history_export">>,

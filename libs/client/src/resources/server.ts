@@ -94,9 +94,9 @@ export class ServerResource {
 
   /**
    * Compares a day that is over with your own book. Returns the first difference of each account
-   * that differs; if transactions or deals differ, with the first record that differs. An account
-   * that only one side has is a difference too. Rejects with TypeError if the book has an account
-   * twice.
+   * that differs, for at most `maxDifferences` accounts; if transactions or deals differ, with the
+   * first record that differs. An account that only one side has is a difference too. Rejects with
+   * TypeError if the book has an account twice, or a text that is not an amount.
    */
   reconcile(
     date: string,

@@ -275,7 +275,7 @@ function withCredentials(answer: FakeAnswer, { body, key }: CommandRequest): Fak
   return { ...answer, body: { ...answer.body, credentials } };
 }
 
-/** The body of an export, with `from` and `to` as the records have their times. */
+/** The body of an export, with `from` and `to` in the form of the times of records: in UTC. */
 function withUtcTimes(body: Json): Json {
   const times = ["from", "to"].filter((field) => field in body).map((field) => [field, utcOf(field, body[field])]);
   return { ...body, ...Object.fromEntries(times) };

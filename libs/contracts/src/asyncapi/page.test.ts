@@ -26,7 +26,7 @@ const anchors = new Set(
 );
 
 describe("the page on live metrics", () => {
-  it.each(shown)("shows a valid $type that is an example of the document", (message) => {
+  it.each(shown)("shows a valid $type that is an example of the AsyncAPI document", (message) => {
     const known = messages.find(({ name }) => name === message.type);
     expect(known?.schema.parse(message)).toEqual(message);
     expect(known?.examples.map(({ payload }) => payload)).toContainEqual(message);
@@ -52,7 +52,7 @@ describe("the page on live metrics", () => {
     );
   });
 
-  it("has the values of the document in its table of limits", () => {
+  it("has the limits of the AsyncAPI document in its table of limits", () => {
     const [, section = ""] = /^## Limits\n(.*?)^## /ms.exec(page) ?? [];
     const values = [...section.matchAll(/^\| [^|]+ \| ([^|]+?) +\|/gm)].map(([, value]) => value).slice(2);
     expect(values).toEqual([

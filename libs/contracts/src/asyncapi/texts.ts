@@ -11,7 +11,7 @@ import { LIVE_LIMITS } from "./limits.ts";
 
 const KIB = 1_024;
 
-/** Opens the document. Markdown. */
+/** The introduction of the document, in Markdown. */
 export const INTRODUCTION = `
 Live valuations of your trading accounts over one WebSocket, for your own backend: subscribe to accounts, and get every
 sample of each account, numbered without a gap. Missed samples are replayed, or reported as no longer available.

@@ -18,8 +18,8 @@ const ActorText = z
 /**
  * Query of GET /servers/:serverId/commands of the console. With `by` or `amount` the console reads
  * 100 commands at a time, and compares each of them. After each read the page ends if it has at
- * least `limit` commands, so it may have more. It has fewer at the end of the list, or if the
- * search stopped at its maximum number of reads.
+ * least `limit` commands. So a page may have more than `limit` commands. A page has fewer at the
+ * end of the list, or if the search stopped at its maximum number of reads.
  */
 export const ConsoleCommandsQuery = ListCommandsQuery.extend({
   /** Who requested the command: `key/<id>`, `user/<id>` or `system/risk`. */

@@ -100,7 +100,7 @@ export function decodeCursor<List extends CursorList>(list: List, text: string):
 
 const PageNumber = z.int().min(1);
 
-/** The schema of `cursor` in the query of a list: the text, which is known to decode. */
+/** The schema of `cursor` in the query of a list. It accepts only a text that decodes. */
 export function cursorOf(list: CursorList) {
   return z
     .string()

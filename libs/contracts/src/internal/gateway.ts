@@ -8,7 +8,7 @@ import type { InternalRoutes } from "./route.ts";
 const SERVER = "/internal/organizations/:organizationId/servers/:serverId";
 
 const OperationCall = z.object({
-  /** The console page chooses one key for each change of the person. */
+  /** The console page chooses one key for each change that the person requests. */
   idempotencyKey: z.uuid(),
   /** The operation's body, or its query if it has no body. The operation validates it. */
   body: z.record(z.string(), z.unknown()),

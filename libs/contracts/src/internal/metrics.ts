@@ -67,7 +67,7 @@ export const METRICS_ROUTES = {
   readLatestSamples: {
     method: "POST",
     path: "/internal/samples/latest",
-    /** `metrics`: a process that has only some accounts asks one that answers for all accounts. */
+    /** `metrics`: a process with only some accounts asks a process that answers for all. */
     callers: ["account", "console", "metrics"],
     /** Accounts of one server, or of several servers. */
     body: z.union([
@@ -101,7 +101,7 @@ export const METRICS_ROUTES = {
     body: z.object({
       sort: AccountOrder,
       filters: AccountFilterValues,
-      /** The last account of the page before, with `value` of that answer; null: the first page. */
+      /** The last account of the previous page, with its `value` there; null: the first page. */
       after: z.object({ value: z.string().nullable(), accountNumber: AccountNumber }).nullable(),
       limit: Limit,
     }),
@@ -127,8 +127,7 @@ export const METRICS_ROUTES = {
     answer: z.object({ values: z.array(StoredAccountValues.nullable()) }),
   },
   /**
-   * Sums over the accounts of each server that have a stored minute, in units of the server's
-   * currency.
+   * Sums for each server over its accounts with a stored minute, in units of the server's currency.
    */
   summarizeEquity: {
     method: "POST",
@@ -139,7 +138,7 @@ export const METRICS_ROUTES = {
     answer: z.object({
       servers: z.array(
         z.object({
-          /** Number of these accounts. */
+          /** Number of accounts with a stored minute. */
           accounts: z.int().min(0),
           equity: z.number(),
           dayStartEquity: z.number(),

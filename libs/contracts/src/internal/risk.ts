@@ -75,7 +75,7 @@ export const RISK_ROUTES = {
     callers: CUSTOMER_CALLERS,
     answer: RiskTemplateAnswer,
   },
-  /** The accounts of a template in the order of their numbers, as text. */
+  /** The accounts of a template, sorted by account number, compared as text. */
   listTemplateAccounts: {
     method: "GET",
     path: `${SERVER}/risk-templates/:templateName/accounts`,

@@ -25,12 +25,16 @@ export const StreamMessage = z.discriminatedUnion("type", [
 ]);
 export type StreamMessage = z.infer<typeof StreamMessage>;
 
-/** The partitions that a windows process holds, of all partitions of `metrics.samples`. */
+/** The partitions that a windows process holds. */
 export const WindowsHolding = z.object({
+  /** Number of all partitions of `metrics.samples`. */
   partitions: z.int().min(1),
   /** Stream processes follow the accounts of these partitions at this process. */
   own: z.array(z.int().min(0)),
-  /** Own partitions of another process. This process holds them in case that one is unavailable. */
+  /**
+   * Own partitions of another process. This process holds them in case the other process is
+   * unavailable.
+   */
   replica: z.array(z.int().min(0)),
 });
 export type WindowsHolding = z.infer<typeof WindowsHolding>;

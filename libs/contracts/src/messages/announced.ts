@@ -7,8 +7,8 @@ import type { TradingEvent } from "./trading-event.ts";
 
 /**
  * Whether later finance events wait for the account event of this trading event. False for
- * trading events such as a new leverage: the command that changes it has an account event of its
- * own, for which no finance event waits.
+ * trading events such as `account.updated`: the account event then comes from the command that
+ * changed the account, and no finance event waits for this account event.
  */
 export function isAnnouncedByAccount({ type }: TradingEvent): boolean {
   switch (type) {

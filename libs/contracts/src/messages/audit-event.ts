@@ -19,7 +19,8 @@ export const AuditEvent = z.object({
   /** One of `AUDIT_ACTIONS`, or one of a later release. */
   action: z.string().min(1).max(MAX_ACTION_CHARACTERS),
   /**
-   * The operator has one token and no id. Null if a process of release 0.1.0 forwarded the request.
+   * The operator has one token and no id. Null: the request came through a process of release
+   * 0.1.0, which does not name the actor.
    */
   actor: z.union([Actor, z.object({ type: z.literal("operator"), id: z.null() })]).nullable(),
   address: CallerAddress,

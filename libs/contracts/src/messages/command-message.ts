@@ -152,9 +152,9 @@ export function moneyOf(operation: CommandOperation, payload: Readonly<Record<st
 }
 
 /**
- * A message with a readable header and an unreadable request. The command is never executed, and
- * fails (decisions, 3.1). If its change may have reached the trading server, its reference is
- * settled first.
+ * A message with a readable header and an unreadable request. The command fails without an attempt
+ * (decisions, 3.1). If another process may have sent the change to the trading server, the
+ * reference of the command is settled first.
  */
 export interface UnreadableCommandMessage extends CommandHeader {
   readonly payload: Readonly<Record<string, never>>;

@@ -32,7 +32,7 @@ const EventFields = {
   occurredAt: z.iso.datetime(),
   /**
    * Absent in risk events, in events of release 0.1.0, and in the last events of an account whose
-   * deletion 0.1.0 began.
+   * deletion began in release 0.1.0.
    */
   place: EventPlace.optional(),
 };

@@ -52,8 +52,8 @@ function unionOf(schema: string): string | null {
 }
 
 /**
- * The schemas whose fields an event or a record of an export has: FeedOrderEvent those of
- * OrderEvent, and in its `data` those of Order.
+ * The schemas whose fields an event or a record of an export has. FeedOrderEvent has the fields of
+ * OrderEvent, and its `data` has the fields of Order.
  */
 function recordsOf(schema: string): readonly string[] {
   const event = schema.replace(/^Feed/, "");

@@ -98,9 +98,10 @@ const dailyLoss = (id: string) => ({
 });
 
 /**
- * One history of an account. Values of `accountSequence` without an example: the transaction of the
- * initial balance (2), the other events of the entry (6, 7), and those of the partial close (10 to
- * 12) and of the exit (16).
+ * The data of the examples. Those with an `accountSequence` are the history of one account. Some of
+ * its events have no example: 2 (the transaction of the initial balance), 6 and 7 (other events of
+ * the position's opening), 10 to 12 (events of its partial close), and 16 (the order of its final
+ * close).
  */
 const DATA: { readonly [K in WebhookKind]: DataOf<K> } = {
   "account.created": account(1, 1, "active"),

@@ -9,7 +9,7 @@ function shapeOf(kind: WebhookKind): Shape {
   return found;
 }
 
-/** The schemas of events, by name in the document. Several kinds may share a schema. */
+/** The schemas of events, by name in the OpenAPI document. Several kinds may share a schema. */
 export const EVENTS: Readonly<Record<string, Shape>> = {
   AccountEvent: shapeOf("account.created"),
   PasswordChangedEvent: shapeOf("account.password_changed"),

@@ -58,7 +58,7 @@ export const SCHEMA_TEXTS: Readonly<Record<string, string>> = {
   AccountRiskRules: "The active risk rules of an account.",
   RiskBreach:
     "A rule that was breached in a period. `reference` and `threshold` include the deposits and withdrawals that were made after the reference was measured.",
-  BreachEvidenceState: "What evidence a breach has, and what it shows.",
+  BreachEvidenceState: "What evidence a breach has, and what the evidence shows.",
   BreachEvidence: "The evidence of a breach: a signed document, which anybody can verify.",
   IntervalEvidence: "Evidence of what kapi received in an interval: a signed document, which anybody can verify.",
   ValuationEvidence: "A valuation as kapi received it from the trading server.",

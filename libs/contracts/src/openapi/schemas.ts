@@ -251,7 +251,7 @@ export const BODIES = {
 
 /**
  * Schemas that answers and requests contain. The document describes them as they are in requests: a
- * field with a default is optional. So a client can send such a record of an answer back.
+ * field with a default is optional. So a client can copy such a record from an answer to a request.
  */
 const RECORDS_IN_BODIES = {
   RiskLimit,

@@ -5,7 +5,10 @@ import { afterEach, expect, it, vi } from "vitest";
 
 import { freePort } from "./ports.ts";
 
-/** Always draws the same block of ports, as two processes may by chance; prints a free port. */
+/**
+ * A program that chooses a free port and prints it. The program and the test below choose the same
+ * block of ports, as two processes may by chance.
+ */
 const SAME_DRAW = `
 Math.random = () => 0.5;
 const { freePort } = await import(${JSON.stringify(new URL("ports.ts", import.meta.url).href)});

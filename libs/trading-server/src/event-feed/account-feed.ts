@@ -3,7 +3,7 @@ import type { TradingEvent, AccountRef } from "@kapi/contracts";
 
 /**
  * Result of one event. `gap`: an earlier event is missing, or the events of the account cannot be
- * booked now. `dropped`: the account accepts no events. This result is not cached.
+ * booked now. `dropped`: the account accepts no events.
  */
 export type Booking = "booked" | "duplicate" | "gap" | "dropped";
 

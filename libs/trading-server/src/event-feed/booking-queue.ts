@@ -154,7 +154,7 @@ export class BookingQueue<Report extends BookingReport = BookingReport> {
       for (const { answer } of waiting) answer.reject(reason);
       return;
     }
-    if (unit.size === 1) return this.#park(waiting, reason);
+    if (unit.size === 1) return this.#recordGap(waiting, reason);
     for (const [key, events] of unit) {
       const alone = [...events.values()].sort((a, b) => a.event.sequence - b.event.sequence);
       try {
@@ -165,7 +165,7 @@ export class BookingQueue<Report extends BookingReport = BookingReport> {
     }
   }
 
-  async #park(waiting: readonly Waiting[], error: Error): Promise<void> {
+  async #recordGap(waiting: readonly Waiting[], error: Error): Promise<void> {
     const last = waiting.at(-1)?.event;
     if (last === undefined) return;
     const account = { serverId: last.serverId, accountNumber: last.accountNumber };

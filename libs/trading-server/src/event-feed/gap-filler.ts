@@ -1,8 +1,8 @@
 /**
  * Fills gaps: an account that misses events gets them from the history of the trading server. Gaps
  * are stored as rows, so that no gap is lost. A gap that is given to `fill` is filled at once if
- * fewer than {@link MAX_FILLS} fills are running. Every other gap is filled after it is due. Other
- * accounts do not wait.
+ * fewer than {@link MAX_FILLS} fills are running. Every other gap is filled after it is due.
+ * Accounts without a gap do not wait.
  */
 import { type Logger, observed, type Started } from "@kapi/runtime";
 import { accountKey, type AccountRef } from "@kapi/contracts";
@@ -93,7 +93,8 @@ class Filler implements GapFiller {
 
   async #fillDue(): Promise<void> {
     if (this.#running.size >= MAX_FILLS) return;
-    // The gaps of running fills may be due too. So at least one of this many gaps is not running.
+    // Due gaps can include gaps that are being filled now. Those are fewer than MAX_FILLS, so of
+    // MAX_FILLS due gaps at least one can start.
     const due = await this.#options.gaps.due(MAX_FILLS);
     this.#moreMayBeDue = due.length === MAX_FILLS;
     this.fill(due);

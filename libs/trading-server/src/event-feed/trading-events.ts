@@ -29,8 +29,8 @@ interface TradingEventsOptions {
   /** Whether a booking that failed with this error is retried. Otherwise the consumer ends. */
   readonly isTransient: (error: unknown) => boolean;
   /**
-   * The callers that wait for events of the topic. Default: none, because fresh reads (decisions,
-   * 4.11) ask the trading server.
+   * The callers that wait for events of the topic. Default: no callers. A fresh read (decisions,
+   * 4.11) is not such a caller: missing events are read from the trading server.
    */
   readonly urgency?: Urgency;
   readonly logger: Logger;

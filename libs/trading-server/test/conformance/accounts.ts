@@ -278,7 +278,7 @@ function addHistoryTests(bench: Bench): void {
 /** A bridge without quotes answers 404 to each read of quotes, and passes. */
 function addQuoteTests(bench: Bench): void {
   describe("quotes, if the server gives them,", () => {
-    it("are of known requested symbols, and none before the first quote", async () => {
+    it("are returned for the requested symbols that the server knows; before the first quote there are none", async () => {
       const account = await bench.account(10_000_000);
       await bench.target.openPosition(account);
       const { events } = await bench.client.history(bench.serverId, account, 0, 1_000);

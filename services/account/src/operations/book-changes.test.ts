@@ -69,7 +69,7 @@ describe("the events of changes", () => {
     await pause;
   });
 
-  it("are read from the history if the topic does not deliver them", async () => {
+  it("are read from the history if the topic does not deliver the earlier events", async () => {
     const history = new History();
     history.booked.set("1", 3).set("2", 0);
     await createChangeBooking(history)(SERVER, changesOf("1", "2"));

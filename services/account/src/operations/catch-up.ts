@@ -30,10 +30,10 @@ export interface CatchUpDependencies {
 /**
  * Resolves to true when the account is booked up to the trading server's current sequence, and to
  * false if `reader` does not show the account. Rejects with DependencyError if `waitMs` passes, if
- * events cannot be booked, or if the trading server gives no clear answer, such as that an account
- * with booked events never existed. Rejects with ApiError
- * TOO_MANY_CONCURRENT_REQUESTS above the organization's share of calls to the trading server
- * (decisions, 1.7). Booked events stay booked.
+ * events cannot be booked, if the trading server gives no clear answer, or if the trading server
+ * does not know an account with booked events. Rejects with ApiError TOO_MANY_CONCURRENT_REQUESTS
+ * above the organization's share of calls to the trading server (decisions, 1.7). Booked events
+ * stay booked.
  */
 export async function catchUp(
   dependencies: CatchUpDependencies,

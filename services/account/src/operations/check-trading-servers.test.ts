@@ -33,7 +33,7 @@ it("a server that does not answer within a second counts as one that does not an
   expect(await checks.check(["a"])).toEqual([{ answers: false, answeredAt: null }]);
 });
 
-it("a server that is not asked (too many calls) keeps its last result; without one it counts as answering", async () => {
+it("a server that is not asked (too many calls) keeps its last result; a server without a result counts as answering", async () => {
   const clock = new TestClock(Date.parse(FIRST));
   let error: Error | null = new ApiError("TOO_MANY_CONCURRENT_REQUESTS");
   const ask = () => (error === null ? Promise.resolve() : Promise.reject(error));

@@ -3,7 +3,7 @@ import type { Deal, ListDealsQuery, Pagination, AccountRef } from "@kapi/contrac
 import type { HistoryReader } from "../domain/history-ports.ts";
 import { readPage } from "./page-range.ts";
 
-/** Body of "list account deals", newest first; null if there is no such account. */
+/** Body of listTradingAccountDeals, newest first; null if there is no such account. */
 export async function listTradingAccountDeals(
   reader: Pick<HistoryReader, "deals">,
   account: AccountRef,

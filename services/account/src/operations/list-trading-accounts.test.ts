@@ -20,7 +20,7 @@ function server(): ServerConfiguration {
  * A database without accounts. Reads for which `hangs` returns true wait until `end` is called;
  * `running` counts the waiting reads.
  */
-function sourcesIn(hangs: (serverId: string, filter: AccountFilter) => boolean) {
+function emptyDatabase(hangs: (serverId: string, filter: AccountFilter) => boolean) {
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
   let running = 0;
   const read = async (serverId: string, filter: AccountFilter): Promise<void> => {
@@ -67,7 +67,7 @@ function refused(read: Promise<string>): Promise<void> {
 describe("searches of one organization that take long", () => {
   it("never exceed the organization's share of searches, paged or not; further searches are rejected", async () => {
     const one = server();
-    const { dependencies, end, running } = sourcesIn((serverId) => serverId === one.serverId);
+    const { dependencies, end, running } = emptyDatabase((serverId) => serverId === one.serverId);
     const searches = [
       pageOfTradingAccounts(dependencies, one, { ...PAGE, search: "a" }),
       whole(dependencies, one, { search: "a" }),
@@ -85,7 +85,7 @@ describe("searches of one organization that take long", () => {
 
   it("delay neither the organization's lists and pages, nor another organization's searches and lists", async () => {
     const [one, other] = [server(), server()];
-    const { dependencies, end, running } = sourcesIn(
+    const { dependencies, end, running } = emptyDatabase(
       (serverId, { search }) => serverId === one.serverId && search !== undefined,
     );
     const searches = Array.from({ length: SEARCHES }, () => whole(dependencies, one, { search: "a" }));
@@ -103,7 +103,7 @@ describe("searches of one organization that take long", () => {
 describe("lists of one organization", () => {
   it("do not delay a list of another organization, even if they are many and their chunks are slow", async () => {
     const [one, other] = [server(), server()];
-    const { dependencies, end, running } = sourcesIn((serverId) => serverId === one.serverId);
+    const { dependencies, end, running } = emptyDatabase((serverId) => serverId === one.serverId);
     const lists = Array.from({ length: 8 }, () => whole(dependencies, one, {}));
     await expect.poll(running).toBe(1);
     await soon(whole(dependencies, other, {}));

@@ -12,7 +12,10 @@ import { toTradingAccount } from "./render.ts";
  * other requests.
  */
 const MAX_CHUNKS = 2;
-/** Maximum number of chunks for one organization. Its lists delay others by at most one chunk. */
+/**
+ * Maximum number of chunks that a process builds concurrently for one organization, so that the
+ * lists of one organization never use all of {@link MAX_CHUNKS}.
+ */
 const MAX_CHUNKS_PER_ORGANIZATION = 1;
 /** Maximum wait until a chunk may be read; the gateway waits 3.5 s in all for a chunk. */
 const MAX_CHUNK_WAIT_MS = 3_000;

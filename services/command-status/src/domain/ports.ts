@@ -84,8 +84,8 @@ export interface MonthRepository {
   backfillIds(): Promise<boolean>;
   /**
    * The months more than `kept` months before the current one, oldest first. The table of release
-   * 0.1.0 is included if its ids are backfilled and `monthly_from` is over `kept` months ago.
-   * `isOpen`: a command in the month is not final.
+   * 0.1.0 is included if its ids are backfilled and `command_placement.monthly_from` is more than
+   * `kept` months before the current month. `isOpen`: a command in the month is not final.
    */
   findExpired(kept: number): Promise<readonly { readonly month: string; readonly isOpen: boolean }[]>;
   /**
@@ -177,6 +177,6 @@ export interface TopicIdRepository {
 export interface WaitingCommands {
   readonly serverId: string;
   readonly waiting: number;
-  /** When the oldest command whose message has arrived was accepted; null if none has arrived. */
+  /** Earliest `createdAt` of the commands whose message has arrived; null if none has arrived. */
   readonly oldestCreatedAt: string | null;
 }

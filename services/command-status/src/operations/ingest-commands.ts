@@ -8,7 +8,7 @@ interface IngestionDependencies {
   readonly records: IdempotencyRecords;
 }
 
-/** Stores records with the positions of their partitions. Both functions are idempotent. */
+/** Stores messages or events, with the positions of their partitions. Both calls are idempotent. */
 export interface CommandIngestion {
   readonly ingestMessages: (messages: readonly AnyCommandMessage[], positions: readonly LogPosition[]) => Promise<void>;
   readonly ingestEvents: (events: readonly CommandEvent[], positions: readonly LogPosition[]) => Promise<void>;

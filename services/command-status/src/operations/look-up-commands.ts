@@ -3,9 +3,9 @@ import type { CommandRepository } from "../domain/ports.ts";
 /**
  * Returns the body of a look-up, as JSON text:
  * `{commands: [{fingerprint, organizationId, derivationKeyId, command} | "later" | null]}`. It has
- * one entry per id, in order; `later` replaces a command that did not fit. Fingerprints are never
- * deleted, so a request with an old idempotency key is still recognized as a duplicate (decisions,
- * 2.5).
+ * one entry per id, in order. `later` replaces a command whose large result did not fit into this
+ * body ({@link CommandRepository.byIds}). Fingerprints are never deleted, so a request with an old
+ * idempotency key is still recognized as a duplicate (decisions, 2.5).
  */
 export async function lookUpCommands(repository: CommandRepository, commandIds: readonly string[]): Promise<string> {
   const found = await repository.byIds(commandIds);

@@ -55,7 +55,7 @@ async function pollPositions(
 /**
  * A position beyond the end of its partition belongs to a deleted topic, whose name another topic
  * has now. Positions advance during the check, so a position beyond the `published` end offsets is
- * compared with the current ones.
+ * compared with the current end offsets.
  */
 async function assertWithinLogs(
   positions: readonly LogPosition[],

@@ -15,9 +15,9 @@ export type RecordQuery = Readonly<Record<string, string | number | undefined>>;
 export interface AccountRecords {
   /**
    * Body of a page, newest first; null: the service that owns the list does not know the account.
-   * For transactions, null only if the account was deleted: for an account that it does not know,
-   * finance returns an empty list. Throws ApiError TOO_MANY_CONCURRENT_REQUESTS if the organization
-   * uses its whole share of calls to its trading servers.
+   * For transactions, null only if the account was deleted: finance returns an empty list for an
+   * unknown account. Throws ApiError TOO_MANY_CONCURRENT_REQUESTS if the organization uses its
+   * whole share of calls to its trading servers.
    */
   page(list: RecordList, account: AccountRef, query: RecordQuery): Promise<Buffer | null>;
 }

@@ -11,8 +11,8 @@ import { beginAttempt, failAttempt, takeBackAttempt, type PasswordCheckDependenc
 const TOTP_CODE = /^\d{6}$/;
 
 /**
- * What checks a code of the app or a recovery code. `store` uses a recovery code up and records
- * that in the audit log, in one transaction.
+ * The dependencies for checking a code of the app or a recovery code. `store` uses a recovery code
+ * up and records this in the audit log, in one transaction.
  */
 export interface SecondFactorDependencies extends PasswordCheckDependencies {
   readonly store: PeopleStore;

@@ -34,8 +34,8 @@ export interface InviteDependencies extends SignInDependencies {
 /**
  * Invites a person. The link works once, for {@link INVITATION_LIFE_MS}, and is sent by mail. The
  * token of the link is returned only if there is no mail server, or if the mail server did not
- * accept the mail. Throws 403 if the author is no longer an owner, and 400 if the e-mail address
- * has a user, or if the organization has too many people or invitations.
+ * accept the mail. Throws 403 if the person who invites is no longer an owner, and 400 if the
+ * e-mail address has a user, or if the organization has too many people or invitations.
  */
 export async function invitePerson(
   dependencies: InviteDependencies,
@@ -57,7 +57,8 @@ export async function invitePerson(
     expiresAtMs: nowMs + INVITATION_LIFE_MS,
   };
   await store.transaction(async (tx) => {
-    // Concurrent invitations are made one after the other, so that the limits hold.
+    // Locks the organization: concurrent invitations are made one after the other, so that the
+    // limits hold.
     await requireOwner(tx, owner);
     if (await tx.users.isTaken(wanted.email)) throw emailTaken();
     const people = await tx.users.countActive(organizationId);
@@ -100,8 +101,8 @@ async function mailInvitation(
 }
 
 /**
- * Cancels an invitation: its link no longer works. Throws 403 if the author is no longer an owner,
- * and 404 for an unknown invitation.
+ * Cancels an invitation: its link no longer works. Throws 403 if the person who cancels is no
+ * longer an owner, and 404 for an unknown invitation.
  */
 export async function cancelInvitation(
   { store, clock }: Pick<InviteDependencies, "store" | "clock">,

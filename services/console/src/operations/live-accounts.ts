@@ -47,7 +47,7 @@ export class LiveAccounts {
 
   /**
    * Watches an account while the session is open; returns a function that stops watching. Throws
-   * 429 if the user or the process has too many streams, and 503 after {@link endAll}.
+   * 429 if the user or the process has too many streams, and 500 after {@link endAll}.
    */
   watch(session: SessionMark, account: AccountRef, sink: LiveSink): () => void {
     if (this.#stopping) throw new ApiError("DEPENDENCY_UNAVAILABLE", { headers: { "retry-after": "1" } });

@@ -32,7 +32,7 @@ const CHANGES: Readonly<Record<string, (dependencies: Dependencies) => Promise<u
 };
 
 it.each(Object.keys(CHANGES))("%s changes nothing if the author is no longer an owner", async (name) => {
-  // Every other call of the transaction fails the test: the owners are checked before it.
+  // The transaction has no other method, so a call before the check of the owners fails the test.
   const users = { lockOwners: () => Promise.resolve([randomUUID()]) };
   const store = { transaction: (work: (tx: PeopleTransaction) => unknown) => work({ users } as never) };
   const dependencies = { store, clock: systemClock } as unknown as Dependencies;

@@ -51,8 +51,8 @@ export async function listPeople(
 
 /**
  * Changes the role of another person. The new role applies from that person's next request. Throws
- * 403 if the author is no longer an owner, 400 for the author's own role, and 404 for an unknown or
- * disabled person.
+ * 403 if `change.owner` is no longer an owner, 400 if they change their own role, and 404 for an
+ * unknown or disabled person.
  */
 export async function changeRole(
   { store, clock }: PeopleDependencies,
@@ -97,7 +97,7 @@ export async function disablePerson({ store, clock }: PeopleDependencies, change
 }
 
 /**
- * Ends all sessions of a person. Throws 403 if the author is no longer an owner, and 404 for an
+ * Ends all sessions of a person. Throws 403 if `change.owner` is no longer an owner, and 404 for an
  * unknown or disabled person.
  */
 export async function endSessionsOf({ store, clock }: PeopleDependencies, change: PersonChange): Promise<void> {
@@ -139,7 +139,7 @@ export async function resetTwoFactorForOperator(
 
 /**
  * Decides whether everybody in the organization must set up two-factor authentication. Throws 403
- * if the author is no longer an owner, and 400 if the owner requires it without having set it up.
+ * if `owner` is no longer an owner, and 400 if they require it but have not set it up themselves.
  */
 export async function requireTwoFactor(
   { store, clock }: PeopleDependencies,

@@ -16,7 +16,7 @@ const SECRET_BYTES = 20;
 /** 80 bits: 16 characters of base32, in four groups. */
 const RECOVERY_CODE_BYTES = 10;
 const GROUP = /.{4}(?=.)/g;
-/** The name that authenticator apps show. */
+/** Authenticator apps show this name, followed by the name of the organization. */
 const ISSUER = "kapi";
 
 /** The password, and the code of a second factor that exists already. */

@@ -36,7 +36,8 @@ export function timeOf(record: ExportRecord): string {
  * The newest `limit` records of all owners together, newest first. Each of `owners` has the newest
  * `limit` + 1 records of one owner. Records within one millisecond keep the order of the owners,
  * and the order within an owner: with finance as the first owner, a deal's transactions come before
- * the deal. Records above {@link MAX_RESULT_BYTES} are left out, and `truncated` is true.
+ * the deal. If these records together exceed {@link MAX_RESULT_BYTES}, the oldest are left out.
+ * `truncated`: whether more records exist than the result has.
  */
 export function mergeHistory(owners: readonly (readonly ExportRecord[])[], query: ExportQuery): HistoryExport {
   const all = owners

@@ -18,10 +18,10 @@ export interface DigestRange {
 
 /**
  * Reads the digests that finance has made. A day is `YYYY-MM-DD` in UTC. Ask for the `state` of a
- * day first: `page` may return only some digests of a day that is not made.
+ * day first: if not all digests of the day are made, `page` may return some of them.
  */
 export interface DigestReader {
-  /** `pending`: the day will be made. `none`: the server has no digests of the day. */
+  /** `pending`: the day's digests will be made. `none`: the server has no digests of the day. */
   state(serverId: string, day: string): Promise<"made" | "pending" | "none">;
   /** Digests of a day, sorted by account number. `total` counts all digests of the day. */
   page(serverId: string, day: string, range: DigestRange): Promise<{ rows: TransactionDigest[]; total: number }>;

@@ -75,7 +75,7 @@ export function bookEvents(account: LedgerAccount, run: readonly TradingEvent[])
   const discrepancies: Discrepancy[] = [];
   let { lastSequence, balanceMinor, transactionSequence, announcedSequence } = account;
   for (const event of run) {
-    // A deal is published before its transactions.
+    // Set first, so that the place of a deal's transactions is after the deal.
     if (isAnnouncedByAccount(event)) announcedSequence = event.sequence;
     const made = transactionsOf({ ...account, balanceMinor, transactionSequence, announcedSequence }, event);
     transactions.push(...made);

@@ -21,9 +21,9 @@ export interface TransactionDependencies {
 }
 
 /**
- * A page of an account's ledger, newest first; null if the account was deleted. Of the account
- * commands, only a creation succeeds before its transaction is booked here. So catching up is
- * needed only for an account that the ledger has never seen: its first row must be shown.
+ * A page of an account's ledger, newest first; null if the account was deleted. Only a creation
+ * succeeds before its transaction is booked here: other commands wait for the booking. So a page
+ * catches up only for an account that the ledger has never seen, to show the initial balance.
  */
 export async function listTradingAccountTransactions(
   { reader, catchUp }: TransactionDependencies,

@@ -36,7 +36,7 @@ export interface MoveFundsOptions {
   readonly serverOf: (serverId: string) => ServerEntry | undefined;
   /** Whether the trading server gave no clear answer. */
   readonly isUnreachable: (error: unknown) => boolean;
-  /** Whether a call of the trading server failed before it was sent. */
+  /** Whether a call to the trading server failed before it was sent. */
   readonly isNotSent: (error: unknown) => boolean;
 }
 
@@ -152,8 +152,8 @@ async function knownAccounts(
   const unknown = commands.flatMap(({ message }, index) => {
     const answer = answers[index];
     const { accountNumber, serverId, commandId } = message;
-    const asked = answer?.status === "refused" && answer.code === "ACCOUNT_NOT_FOUND" && accountNumber !== null;
-    return asked ? [{ commandId, serverId, accountNumber }] : [];
+    const isUnknown = answer?.status === "refused" && answer.code === "ACCOUNT_NOT_FOUND" && accountNumber !== null;
+    return isUnknown ? [{ commandId, serverId, accountNumber }] : [];
   });
   if (unknown.length === 0) return new Set();
   const known = await ledger.known(unknown);

@@ -135,7 +135,7 @@ class Pass {
       return (await client.eventSequence(serverId, accountNumber)) === null ? null : "deleted";
     } catch (error) {
       if (!isUnreachable(error)) throw error;
-      // Not the number before the call: other calls fail at the same time.
+      // Reads the number again, because other calls may have failed during this call.
       this.#failures.set(serverId, failures() + 1);
       return "unreachable";
     }

@@ -106,7 +106,7 @@ it("an account without a digest of deals had no deals", async () => {
   });
 });
 
-it("a day is 409 until both services have made its digests, and 404 if finance has none", async () => {
+it("a request is answered 409 until both services have made the digests of the day, and 404 if finance has none", async () => {
   deals.mockResolvedValue({ state: "pending" });
   const error = { status: 409, code: "DIGEST_NOT_READY", headers: { "retry-after": "60" } };
   await expect(ask(DATE)).rejects.toMatchObject(error);
@@ -118,7 +118,7 @@ it("a day is 409 until both services have made its digests, and 404 if finance h
 });
 
 it.each(["2026-03-03", "2026-03-04", "2026-02-30", "yesterday", ""])(
-  'the date "%s" is 400 for the read price, and no owner is asked',
+  'a request with the date "%s" is answered 400 and costs the read price, and no owner is asked',
   async (date) => {
     const issues = [{ path: ["date"] }];
     await expect(ask(date)).rejects.toMatchObject({ status: 400, issues });

@@ -52,8 +52,8 @@ export interface QueueRequest {
   /** Status of the error if the key was used for a different request (decisions, 2.3). */
   readonly reusedStatus: 400 | 409;
   /**
-   * Fields of a response whose `duplicate` is false, such as credentials: of the first request, or
-   * of a request that reclaims its record.
+   * Fields that only a response with `duplicate: false` has, such as credentials. It is the
+   * response to the first request, or to a request that reclaims the record of the first request.
    */
   readonly firstAnswerFields?: ExtraFields;
   /** Fields that every response has, also the response to a repeat. */
@@ -281,7 +281,7 @@ export function reclaimedMessage(message: AnyCommandMessage, nowMs: number): Any
 }
 
 /**
- * Completes an earlier request that sent no 202, or did not confirm its 202 with passwords. The
+ * Completes an earlier request that sent no 202, or whose 202 with passwords is unconfirmed. The
  * record has no message any more if the command is already final.
  */
 async function reclaim(

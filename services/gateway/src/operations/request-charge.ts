@@ -68,8 +68,8 @@ export class RequestCharge {
   }
 
   /**
-   * Whether a failure after the admission needs a refund. After {@link ChargeUnknown}, a refund is
-   * always needed.
+   * Whether a failure after the admission needs a refund. May be false after {@link ChargeUnknown},
+   * although a refund is always needed then.
    */
   get isRefundable(): boolean {
     return this.#admitted !== null && (this.#admitted.charged > 0 || this.#records.size > 0);
@@ -97,7 +97,7 @@ export class RequestCharge {
 
   /**
    * Charges the read price and runs `read` in parallel; returns the result of `read`. Only for
-   * reads that cost as little as the charge. If the charge fails, the read was useless: later
+   * reads that are as little work as the charge. If the charge fails, the read was useless: later
    * calls of this function for the caller charge first, until the charge of such a call succeeds.
    */
   async readWhileCharging<T>(read: () => Promise<T>): Promise<T> {

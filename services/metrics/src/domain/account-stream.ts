@@ -21,8 +21,8 @@ export interface AccountStream extends LogState {
   /**
    * The window start of the checkpoint from which the account was restored. New checkpoints get
    * this window start; null: the start of `window`. An accepted sample sets this field to null.
-   * With `StartingPoint.keepsWindowStart`, a sample does so only when the restore is longer ago
-   * than the maximum age of samples in a window.
+   * With `StartingPoint.keepsWindowStart`, accepted samples leave the field set until the maximum
+   * age of samples in a window has passed since the restore.
    */
   readonly windowStart: SampleCheckpoint["window"] | null;
   /**

@@ -1,7 +1,8 @@
 /**
  * Drawdowns (decisions, 9), in percent: the largest loss of equity since the start of the day
- * (00:00 UTC), and since the highest equity. A sample has the time of its interval's lowest equity,
- * so that a low of an earlier day does not count for the sample's day.
+ * (00:00 UTC), and since the highest equity. The interval of a sample begins with the sample before
+ * it. A sample has the lowest equity of its interval, and the time of this low: a low of an earlier
+ * day does not count for the sample's day.
  */
 
 /** The equity of one sample, and the lowest equity of its interval; minor units. */

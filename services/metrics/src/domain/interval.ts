@@ -1,8 +1,8 @@
 import type { Minimum } from "./sample.ts";
 
 /**
- * Maximum number of lows of one account. Above it the oldest two become one: the lower equity, at
- * the offset of the later one.
+ * Maximum number of lows of one account. Above this number the oldest two lows are merged: the
+ * merged low has the lower equity and the higher offset.
  */
 const MAX_LOWS = 128;
 

@@ -58,8 +58,10 @@ describe("the snapshots of an account", () => {
     const second = aggregator.closeEnded(Number.MAX_SAFE_INTEGER)?.snapshot;
     expect(second).toMatchObject({ equityMinor: 210, lowestEquityMinor: 210, highestEquityMinor: 210 });
   });
+});
 
-  it("return the ended hour together with the first closed minute of a later hour", () => {
+describe("the aggregator of an account", () => {
+  it("returns an ended hour together with the first closed minute of a later hour", () => {
     const aggregator = new MinuteAggregator(account, null);
     const samples = [sampleOf(1, 5, 100), sampleOf(2, 65, 300, 90), sampleOf(3, 125, 120), sampleOf(4, 3_605, 200)];
     const closed = [...samples, sampleOf(5, 3_665, 210)].map((sample) => aggregator.addSample(...sample));
@@ -69,7 +71,7 @@ describe("the snapshots of an account", () => {
     expect(closed.map((minute) => minute?.endedHour)).toEqual([undefined, null, null, null, hour]);
   });
 
-  it("have an `unknown` ended hour until this process has closed all minutes of an hour", () => {
+  it("returns `unknown` for an ended hour after a restart, until it has closed all minutes of an hour", () => {
     const former = new MinuteAggregator(account, null);
     former.addSample(...sampleOf(1, 5));
     const aggregator = new MinuteAggregator(account, former.closeEnded(Number.MAX_SAFE_INTEGER)?.state ?? null);
@@ -79,7 +81,7 @@ describe("the snapshots of an account", () => {
     expect(hours).toEqual([undefined, "unknown", "unknown", expect.objectContaining({ firstMs: firstMs + 3_600_000 })]);
   });
 
-  it("count the low of a late sample in the next minute, because its own minute is closed", () => {
+  it("counts the low of a late sample in the next minute, because its own minute is closed", () => {
     const aggregator = new MinuteAggregator(account, null);
     aggregator.addSample(...sampleOf(1, 5, 100));
     aggregator.closeEnded(firstMs + 60_000);
@@ -89,7 +91,7 @@ describe("the snapshots of an account", () => {
     expect(next).toMatchObject({ equityMinor: 120, lowestEquityMinor: 40, highestEquityMinor: 120 });
   });
 
-  it("give the offset of the first sample of the open minute: a restart reads the log from there", () => {
+  it("returns the offset of the first sample of the open minute: a restart reads the log from there", () => {
     const aggregator = new MinuteAggregator(account, null);
     aggregator.addSample(...sampleOf(1, 5));
     aggregator.addSample(...sampleOf(2, 6));
@@ -99,7 +101,7 @@ describe("the snapshots of an account", () => {
     expect(aggregator.openFrom).toBe(30);
   });
 
-  it("skip a sample that cannot be decoded, and continue with the next sample", () => {
+  it("skips a sample that cannot be decoded, and continues with the next sample", () => {
     const aggregator = new MinuteAggregator(account, null);
     aggregator.skipSample(sampleOf(1, 5)[0]);
     expect([aggregator.sequence, aggregator.openFrom]).toEqual([1, null]);
@@ -111,7 +113,7 @@ describe("the snapshots of an account", () => {
     });
   });
 
-  it("continue from the stored state: samples that the state includes do not count again", () => {
+  it("continues from the stored state: samples that the state includes do not count again", () => {
     const first = new MinuteAggregator(account, null);
     first.addSample(...sampleOf(1, 5, 1_000));
     const closed = first.addSample(...sampleOf(2, 65, 900));

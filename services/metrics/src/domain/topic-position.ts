@@ -1,9 +1,9 @@
 /**
  * Positions of records that stay ordered when a topic is recreated. The acceptance rule compares
  * offsets, and the offsets of a recreated topic restart at 0. So all code behind the Kafka adapters
- * uses positions, also where a name says `offset`, `from` or `to`. Only the ends for which
- * `SampleProgress` waits are Kafka's offsets. A position is the generation of the topic times 2^44,
- * plus the offset. In generation 0 a position equals the offset.
+ * uses positions, also where a name says `offset`, `from` or `to`. Only the `end` for which
+ * `SampleProgress` waits is an offset of Kafka. A position is the generation of the topic times
+ * 2^44, plus the offset. In generation 0 a position equals the offset.
  */
 import { OFFSETS_PER_GENERATION } from "@kapi/contracts";
 import { assert } from "@kapi/kernel";

@@ -53,9 +53,10 @@ export class Restoration {
         const marker = decodeMarker(record.value.toString("utf8"));
         if ("fault" in marker) this.#unreadable.report("marker", record.key, marker);
         latest.marker = "fault" in marker ? null : { value: marker, at };
+      } else if (this.#partitionOf(record.key) !== partition) {
         // When the topic grew, the account's checkpoint was moved to another partition.
-      } else if (this.#partitionOf(record.key) !== partition) continue;
-      else if (record.value.length === 0) {
+        continue;
+      } else if (record.value.length === 0) {
         latest.accounts.delete(record.key);
         latest.stale.delete(record.key);
         latest.deleted.add(record.key);

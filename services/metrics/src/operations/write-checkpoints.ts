@@ -97,9 +97,9 @@ export class Checkpoints implements SampleListener {
 
   /**
    * Writes the last checkpoints of these partitions before the process ends. "all" is for a
-   * recreated topic: a partition's last writer may have stopped. So every sequencer writes each
-   * partition with accounts whose checkpoint or tombstone it has not written yet. A start uses the
-   * checkpoint with the highest sequence of each account.
+   * recreated topic, because the sequencer of a partition may have ended already. "all" means every
+   * partition with accounts whose checkpoint or tombstone this process has not written yet. Several
+   * processes may write the same account: a start uses the checkpoint with the highest sequence.
    */
   async writeLast(partitions: readonly number[] | "all"): Promise<void> {
     while (this.#running !== null) await this.#running;

@@ -3,9 +3,10 @@
  * on the state, the rules and the valuations in the order of the log. So every process that reads
  * the same log finds the same breaches.
  *
- * Deposits and withdrawals are neither profit nor loss. So a reference is stored without the net
- * deposits of its time. Before a comparison, the net deposits of the valuation are added to the
- * reference: the reference moves with later deposits.
+ * The reference of a rule is the value from which the loss or profit counts. Deposits and
+ * withdrawals are neither profit nor loss. So a reference is stored without the net deposits of its
+ * time. Before a comparison, the net deposits of the valuation are added to the reference: the
+ * reference moves with later deposits.
  */
 import type { DayCalendar } from "./day.ts";
 import { limitOf, type Rule, type RuleSet, sameReference, shareOf } from "./rule.ts";
@@ -50,8 +51,8 @@ export interface RuleState {
   /** When the reference was measured; null: the reference is the start value of the rule. */
   referenceAtMs: number | null;
   /**
-   * Net deposits when the period began; `lockAt` is a value of that moment, and moves with later
-   * deposits.
+   * Net deposits when the period began. The rule's `lockAtMinor` includes them, and moves with
+   * later deposits.
    */
   depositsMinor: number;
   breached: boolean;

@@ -64,7 +64,7 @@ function sample(sequence: number, from: number, to: number): LoggedSample {
   return { frame, range: { sequence, from: from === -1 ? -1 : 10 * from, to: 10 * to } };
 }
 
-/** The sample after the topic was recreated once; `from` is the position that it begins after. */
+/** The sample with positions in the recreated topic. It begins after the position `from`. */
 function recreated({ frame, range }: LoggedSample, from = OFFSETS_PER_GENERATION + range.from): LoggedSample {
   return { frame, range: { ...range, from, to: OFFSETS_PER_GENERATION + range.to } };
 }
@@ -152,7 +152,7 @@ describe("the samples after the topic of the valuations was recreated", () => {
     to,
   });
 
-  it("have the offsets of their valuations, from -1 for the first one", () => {
+  it("have ranges of offsets in the new topic; the first range begins after -1", () => {
     const chosen = chooseRecords(records({ valuations: VALUATIONS, samples }), range(0, 11, 30));
     expect(rangesOf(chosen)).toEqual([
       { sequence: 7, from: -1, to: 50 },
@@ -171,7 +171,7 @@ describe("the samples after the topic of the valuations was recreated", () => {
   it("leave out samples of the deleted topic, even if the new topic has no samples yet", () => {
     for (const to of [0, 3, 350]) {
       const [before] = former;
-      if (before === undefined) throw new TypeError("there is a former sample");
+      if (before === undefined) throw new TypeError("there is no former sample");
       const old = { ...before, range: { sequence: 5, from: -1, to: 10 * to } };
       const chosen = chooseRecords(records({ valuations: VALUATIONS, samples: [old] }), range(0, 11));
       expect(chosen.samples).toEqual([]);
@@ -219,7 +219,7 @@ const UNPROVEN: UnprovenBreach = {
 };
 
 describe("the extreme value since a breach", () => {
-  it("is the lowest equity of all valuations but repeated ones", () => {
+  it("is the lowest equity without repeats: a repeat was measured earlier than a valuation before it in the log", () => {
     const valuations = [
       logged(1, 9_000_00),
       logged(3, 9_500_00),

@@ -1,4 +1,4 @@
-/** What the application of templates needs: storage, and the accounts of a server. */
+/** What risk needs to apply templates: storage, and the accounts of a server. */
 import type { WorkTransaction } from "@kapi/commands";
 import type {
   Currency,

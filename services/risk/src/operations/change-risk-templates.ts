@@ -14,7 +14,7 @@ import type { SelectedAccounts, TemplateChange, TemplateRepository } from "../do
 export interface ChangeRiskTemplatesDependencies {
   readonly templates: Pick<TemplateRepository, "stateOf">;
   readonly selected: Pick<SelectedAccounts, "count">;
-  /** Whether the account service gave no clear answer. */
+  /** Whether the accounts cannot be counted now: then the command is retried. */
   readonly isUnavailable: (error: unknown) => boolean;
 }
 

@@ -139,8 +139,8 @@ async function prove(
   }
   const extreme = extremeOf(unproven, chosen.valuations);
   const atExtreme = await positionsAt(dependencies, unproven, extreme.at, canWait);
-  // Without a position at the extreme, the action has perhaps closed all. Then the evidence has the
-  // positions that were open at the breach.
+  // If no position was open at the extreme, the breach's action has perhaps closed all positions.
+  // Then the evidence has the positions that were open at the breach.
   const isFlat = atExtreme.positions?.length === 0;
   const positions = isFlat
     ? await positionsAt(dependencies, unproven, breachedAt(unproven, chosen.valuations), canWait)

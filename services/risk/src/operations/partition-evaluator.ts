@@ -43,7 +43,7 @@ const compared = counter(
 );
 const unreadable = counter(
   "risk.valuations.unreadable",
-  "Unreadable valuations of accounts that have rules. The metrics service sends a few a minute to `dead-letter`",
+  "Unreadable valuations of accounts that have rules. The metrics service sends only a few a minute to `dead-letter`",
   "{valuation}",
 );
 const lost = counter(
@@ -169,12 +169,12 @@ export class PartitionEvaluator {
    * no command.
    *
    * Does nothing while the position is below the end that the log had at the acquisition, or below
-   * the offset of an earlier version of the account. A crashed owner can have activated such a
-   * version after its last checkpoint, at which the next owner begins.
+   * the first offset of an earlier version of the account. The position can be below that offset if
+   * a crashed owner activated the earlier version after the checkpoint at which this owner began.
    */
   activate(version: RuleVersion): Promise<void> {
     return this.#exclusively(async () => {
-      // Rules never apply to valuations that were compared before they were set.
+      // A version never applies to valuations that were compared before the version was set.
       if (this.#position < this.#end) return;
       await this.#commitAlerts();
       const { store, commands, clock } = this.#dependencies;

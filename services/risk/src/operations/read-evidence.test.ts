@@ -46,7 +46,7 @@ function start() {
 }
 
 describe("evidence of intervals", () => {
-  it("is read for one organization while another one asks for more than its share, which is refused", async () => {
+  it("is read for one organization while requests of another one above its share are rejected", async () => {
     const { ask, running, end } = start();
     const [one, other] = [randomUUID(), randomUUID()];
     const many = Array.from({ length: MANY }, () => ask(one));
@@ -60,7 +60,7 @@ describe("evidence of intervals", () => {
     expect(await ask(one)).toBe("read");
   });
 
-  it("is read of a limited number of intervals at once, of all organizations together", async () => {
+  it("is read for a limited number of intervals at once, counted over all organizations", async () => {
     const { ask, running, end } = start();
     const asked = Array.from({ length: MANY }, () => ask(randomUUID()));
     expect(await Promise.race(asked)).toBe("TOO_MANY_CONCURRENT_REQUESTS");

@@ -39,7 +39,7 @@ export function planRequest(faults: Faults, targets: readonly FaultTarget[]): Fa
 
 /**
  * Finds the faults that affect the batch as a whole, then the faults that affect each change.
- * Counts one occurrence of each fault found.
+ * Counts an occurrence each time a fault is found.
  */
 export function planChanges(faults: Faults, bodies: readonly ChangeBody[]): ChangesPlan {
   const targets = bodies.map(targetOf);

@@ -12,8 +12,8 @@ export function createPlatform(engine: Engine): TradingPlatform {
     isConfigured: (serverId) => engine.servers.has(serverId),
     configure: (serverId, configuration) => configureServer(engine, serverId, configuration),
     apply: (serverId, changes) => applyChanges(engine, engine.server(serverId), changes),
-    // A change and its event are stored together: a change without a journal row was not applied,
-    // or only in part.
+    // An applied change is stored together with its event, which has the reference. So a reference
+    // without an outcome has no applied change, but can have an incomplete one, which is rejected.
     findApplied: (serverId, reference) => Promise.resolve(abandonChange(engine, engine.server(serverId), reference)),
     snapshot: (serverId, accountNumber) => Promise.resolve(readAccount(engine, engine.server(serverId), accountNumber)),
     lastSequence: (serverId, accountNumber) =>

@@ -66,7 +66,7 @@ export interface RecordedEvents {
   readonly leased: readonly LeasedDelivery[];
   /** Endpoints with further due deliveries in the database. */
   readonly more: readonly EndpointName[];
-  /** Missing events that are older than the recorded events of their account. */
+  /** Events that did not arrive before later events of their account were recorded. */
   readonly missing: readonly MissingEvents[];
 }
 
@@ -142,8 +142,8 @@ export type EndpointDraft = Pick<
 >;
 
 /**
- * Each change writes an audit entry with its caller in the same transaction. The result is null if
- * the organization has no such endpoint.
+ * Each change writes an audit entry in the same transaction. The actor of the entry is the caller
+ * `by`, or for `disable` this service. The result is null if the organization has no such endpoint.
  */
 export interface EndpointStore {
   /** Stores the endpoint; null if the organization already has `maxEndpoints`. */

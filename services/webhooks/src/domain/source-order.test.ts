@@ -213,7 +213,7 @@ describe("the order of an account's events", () => {
     ]);
   });
 
-  it("orders an older event that has just arrived before the overdue event of the other source", () => {
+  it("puts an overdue event after an older event of the other source that has just arrived", () => {
     const late = overdueForOther(event("f5", "finance", 5, { through: 40, after: 39 }));
     const deal = event("a8", "account", 8, { through: 39, after: 20 });
     expect(order([deal], recordedUpTo([7, 4], [38, 20]), [late])).toEqual({ ready: ["a8", "f5"], early: [] });

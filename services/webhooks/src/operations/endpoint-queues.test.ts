@@ -163,7 +163,7 @@ describe("the endpoint queues", () => {
     expect(queues.add(delivery("a"), 5_000)).toBe(true);
   });
 
-  it("of a failing endpoint are sent one at a time, also if the endpoint had a turn before it failed", () => {
+  it("send the deliveries of a failing endpoint one at a time, also if the endpoint got a turn before it failed", () => {
     const queues = queuesWith({ a: 6 }, { concurrency: 4, perOrganization: 1_000, perEndpoint: 8 });
     expect(started(queues)).toEqual({ a: 2 });
     queues.finish("a", failed);
@@ -172,7 +172,7 @@ describe("the endpoint queues", () => {
     expect(started(queues)).toEqual({ a: 1 });
   });
 
-  it("of other failing endpoints are still sent after failures during a pause of one endpoint", () => {
+  it("still send to other failing endpoints after failures during a pause of one endpoint", () => {
     const queues = queuesWith({ limiter: 8 }, { concurrency: 20, perOrganization: 1_000, perEndpoint: 8 });
     started(queues);
     queues.finish("limiter", { ...failed, pausedUntilMs: 5_000 });
@@ -199,7 +199,7 @@ describe("the endpoint queues", () => {
     expect([0, 1, 2].map((index) => capacityOf(queues, String(index)))).toEqual([1, 256, 1]);
   });
 
-  it("accept no more deliveries than an endpoint will soon send", () => {
+  it("accept no more deliveries for an endpoint than they will soon send to it", () => {
     const queues = queuesWith({ slow: 1 }, { concurrency: 100, perEndpoint: 2 });
     expect(capacityOf(queues, "never seen")).toBe(80);
     for (let index = 0; index < 40; index += 1) {

@@ -82,7 +82,7 @@ export interface AttemptResult {
  * has a few slots; a failing endpoint has one slot, with pauses. Deliveries beyond the number that
  * an endpoint will soon send stay in the database.
  *
- * Many hanging endpoints cannot take all slots. Once half of all slots are in use, each further
+ * Hanging endpoints cannot keep all slots for long. Once half of all slots are in use, each further
  * slot goes to an endpoint without a slot. While failing endpoints have half of all slots, no
  * failing endpoint gets a further slot. Once half of the slots of an organization are in use, each
  * further slot goes to one of its endpoints without a slot.

@@ -62,7 +62,7 @@ export function addCredits(program: Command, surroundings: Surroundings): void {
   addList(program, "logs", "Billed requests, newest first")
     .option("--since <time>", "requests at or after this time, or a duration such as 2h", time)
     .option("--operation <name>", "only requests of this operation, such as depositAccountFunds")
-    .option("--follow", "then show new requests as they come")
+    .option("--follow", "show the newest requests, oldest first, then new requests as they come")
     .action(async (options: LogOptions) => {
       const session = await openSession(surroundings, options);
       const { since, operation } = options;

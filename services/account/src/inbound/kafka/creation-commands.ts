@@ -68,8 +68,8 @@ export async function settleCreations(
     serverId,
     commands.map(({ message }) => message.commandId),
   );
-  const taken = await options.repository.read(commands.flatMap(({ message }) => message.managedAccountId ?? []));
-  const byId = new Map(taken.map((account) => [account.id, account]));
+  const accounts = await options.repository.read(commands.flatMap(({ message }) => message.managedAccountId ?? []));
+  const byId = new Map(accounts.map((account) => [account.id, account]));
   return commands.map((command, index) => {
     const outcome = assertDefined(outcomes[index], "an outcome for each reference");
     return fromOpening(outcome, byId.get(command.message.managedAccountId ?? "") ?? null, command, options.clock);

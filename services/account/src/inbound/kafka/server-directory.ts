@@ -1,6 +1,6 @@
 /**
  * Follows the servers of organization.directory: saves each entry and sends the configuration to
- * the trading server. A failed send is retried every second. Only the newest entry of a server
+ * the trading server. A failed send is retried after a second. Only the newest entry of a server
  * waits in memory.
  */
 import type { DirectoryEntry, ServerEntry } from "@kapi/contracts";

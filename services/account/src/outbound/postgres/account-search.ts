@@ -49,7 +49,8 @@ export function matchesNumberOrName(pattern: string): string {
  * on: the two fields of the {@link ListPosition} after which the page begins; `limit`; `offset`.
  */
 export function searchStatement(name: string, where: string, next: number): Statement<FoundRow> {
-  // The matches are found before they are ordered. In list order, all accounts would be read.
+  // `materialized`: the matches are found before they are ordered. A plan that reads accounts in
+  // list order would read all accounts of the server.
   return statement<FoundRow>(
     `account-search-${name}`,
     `select total, ${ACCOUNT_COLUMNS_OF_A}, ${instantText("a.created_at")} as listed_at from (
@@ -83,7 +84,7 @@ export function searchChunk<Row>(
   return readWith(CHUNK_SETTINGS, database, chunk, values);
 }
 
-/** Reads in a separate transaction, because the settings end with their transaction. */
+/** Reads in a separate transaction, so that the settings apply to no other statement. */
 function readWith<Row>(
   settings: Statement<unknown>,
   database: Database,

@@ -1,6 +1,6 @@
 import { type Queryable, type Statement, statement } from "@kapi/postgres";
 
-/** Rows deleted per statement, well within its timeout. */
+/** Rows deleted per statement: few enough for the statement timeout. */
 const BATCH_ROWS = 20_000;
 
 /** Tables with numbered records of accounts. */
@@ -23,9 +23,9 @@ const DELETE_FEEDS: readonly Statement<never>[] = ["feed_gaps", "staged_feeds"].
 );
 
 /**
- * Deletes the history of an account: orders, positions, deals, its gap and staged rows. Idempotent.
- * The account must be marked `deleting`, with all its events booked. Its feed row stays until the
- * account is `deleted`, so that repeated events restore nothing.
+ * Deletes the history of an account: its orders, positions and deals, its gap, and the staged rows
+ * of a rebuild. Idempotent. The account must be marked `deleting`, with all its events booked. Its
+ * feed row stays until the account is `deleted`, so that repeated events restore nothing.
  */
 export async function deleteHistory(queryable: Queryable, serverId: string, accountNumber: string): Promise<void> {
   for (const deletion of DELETE_RECORDS) {

@@ -1,4 +1,3 @@
-/** Reads the history. Each page is one statement and so a consistent snapshot. */
 import { column } from "@kapi/commands";
 import { accountKey, type ExportRecord, type AccountRef } from "@kapi/contracts";
 import { type Database, type Statement, statement } from "@kapi/postgres";

@@ -38,8 +38,8 @@ export interface HistoryWriter {
 }
 
 /**
- * Creates a writer for the live tables or for the staged ones; both use the same code, so a rebuild
- * gives the rows that booking would have given.
+ * Creates a writer for the live tables, or for the staged tables of a rebuild. Both writers use the
+ * same code, so a rebuild writes the rows that booking would have written.
  */
 export function createHistoryWriter(tables: HistoryTables): HistoryWriter {
   const statements = historyStatements(tables);

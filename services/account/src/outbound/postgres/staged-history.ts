@@ -1,6 +1,6 @@
 /**
- * Stages a rebuilt history and replaces the live one in one transaction. This transaction holds the
- * lock of the account's row, as booking does. Only different rows are written.
+ * Stages a rebuilt history, then replaces the live history in one transaction. This transaction
+ * holds the lock of the account's row, as booking does. Only different rows are written.
  */
 import { accountKey, type TradingEvent, type AccountRef } from "@kapi/contracts";
 import { assertDefined } from "@kapi/kernel";

@@ -70,8 +70,8 @@ async function limited<T>(wait: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Aborts when the caller's connection closes. It also aborts once the answer was sent, so that no
- * listener is left on a connection that carries many waits.
+ * Aborts when the caller's connection closes, or once the answer was sent. The listener is on the
+ * response: a connection carries many waits, and their listeners would stay on the connection.
  */
 function closeSignal(reply: FastifyReply): AbortSignal {
   const closed = new AbortController();

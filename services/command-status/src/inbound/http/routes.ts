@@ -11,7 +11,7 @@ const SERVICE_UNAVAILABLE = 503;
 
 interface RouteDependencies {
   readonly repository: CommandRepository;
-  /** The commands of an organization that are not final, by server. */
+  /** For each server, how many commands of an organization are not final. */
   readonly waitingOf: (organizationId: string) => Promise<WaitingCommands[]>;
   readonly endOffsets: LogEndOffsets;
   readonly topics: TopicIdRepository;
@@ -20,8 +20,8 @@ interface RouteDependencies {
 }
 
 /**
- * Registers the routes that `list-routes.ts` does not register. Commands in answers are JSON text
- * of the repository, which is never parsed here.
+ * Registers the routes that `list-routes.ts` does not register. `readCommands` and `lookUpCommands`
+ * return JSON texts of the repository, which are never parsed here.
  */
 export function registerCommandRoutes(app: FastifyInstance, dependencies: RouteDependencies): void {
   serveRaw(app, COMMAND_STATUS_ROUTES.readCommands, async ({ body: { reads } }, _request, reply) => {

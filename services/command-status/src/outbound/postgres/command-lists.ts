@@ -164,8 +164,8 @@ function counted(sql: Sql, query: CommandListQuery, organization: string, server
   const whole = `(select coalesce(sum(commands), 0)::bigint from command_counts_by_month
     where organization_id = ${organization} and server_id = ${server}${ofDays}${ofOperation})`;
   if (ofDays === "") return whole;
-  // The name of the statement has the bounds, because each bound adds a condition to the counts of
-  // the other states (`totalOf`).
+  // In `totalOf`, each bound adds a condition to the counts of the other states. Statements with
+  // different conditions need different names.
   if (from !== undefined) sql.parts.push("from");
   if (to !== undefined) sql.parts.push("to");
   const owned = ownedBy(organization, server);

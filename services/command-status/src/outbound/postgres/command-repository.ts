@@ -15,7 +15,10 @@ const BY_IDS = statement<CommandRow>(
   `select ${COMMAND_COLUMNS} from ${REQUESTED_COMMANDS} where coalesce(commands.created_at, known.created_at) is not null`,
 );
 
-/** Reserved credits are in the message, so callers first wait for all topics (`caught-up`). */
+/**
+ * An event that arrives before the command's message inserts a row without reserved credits. So
+ * callers first wait until all published records are ingested (`caught-up`).
+ */
 const OPEN_OF = statement<{ command_id: string; organization_id: string; reserved_credits: number }>(
   "open_commands_of",
   `select command_id, organization_id, coalesce(reserved_credits, 0) as reserved_credits

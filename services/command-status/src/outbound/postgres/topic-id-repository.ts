@@ -3,8 +3,8 @@ import { type Database, statement } from "@kapi/postgres";
 import type { TopicIdRepository, StoredTopicId } from "../../domain/ports.ts";
 
 /**
- * A partition whose topic id is stored keeps it. The rows are locked by topic and partition, as in
- * `ingest-statements.ts`.
+ * A partition whose topic id is stored keeps it. The rows are locked in the order of topic and
+ * partition, as in `ingest-statements.ts`.
  */
 const STORE_IF_MISSING = statement<{ topic: string; topic_id: string }>(
   "remember_topics",

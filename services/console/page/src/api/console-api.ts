@@ -161,8 +161,8 @@ export class ConsoleApi {
 
   /**
    * The usage lines of one request. Lines of other times are left out, because a caller may use a
-   * request id for several requests. So the release of a command that ends more than a minute after
-   * its request is left out too.
+   * request id for several requests. So the line of a command's released credits is left out too,
+   * if the command ends more than a minute after its request.
    */
   usageOfRequest(
     { requestId, at, durationMs }: Pick<ConsoleRequest, "requestId" | "at" | "durationMs">,

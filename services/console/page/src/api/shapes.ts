@@ -88,7 +88,7 @@ export type EvidencePosition = NonNullable<BreachEvidence["positions"]>[number];
 export type MissingEvidence = BreachEvidence["missing"][number];
 /** The settings of a webhook endpoint. */
 export type WebhookSettings = Pick<WebhookEndpoint, "url" | "description" | "kinds" | "serverIds">;
-/** The answer that shows a secret, once. */
+/** The answer to a creation or a rotation: an endpoint and its new signing secret. */
 export interface WebhookSecret {
   readonly endpoint: WebhookEndpoint;
   readonly secret: string;

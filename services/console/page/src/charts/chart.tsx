@@ -13,11 +13,14 @@ interface ChartProps {
   readonly label: string;
   readonly heightPx: number;
   readonly data: uPlot.AlignedData;
-  /** Makes the options of the chart; called when `lookKey`, the colours or the time zone change. */
+  /**
+   * Makes the options of the chart; called when `lookKey`, `heightPx`, the colours or the time zone
+   * change.
+   */
   readonly look: (colour: Colour) => Omit<uPlot.Options, "width" | "height">;
   /**
-   * Identity of the options. While `lookKey`, the colours and the time zone stay the same, only the
-   * data is replaced.
+   * Identity of the options. While `lookKey`, `heightPx`, the colours and the time zone stay the
+   * same, only the data is replaced.
    */
   readonly lookKey: string;
 }

@@ -36,8 +36,8 @@ export function WebhooksPage() {
       }
     >
       <p>
-        A webhook endpoint is a URL of your backend. It gets a signed request for each event, such as a closed position,
-        a deposit or a disabled account. Failed deliveries are retried for three days.
+        A webhook endpoint is a URL of your backend. It gets a signed request for each event that you choose, such as a
+        closed position, a deposit or a disabled account. Failed deliveries are retried for three days.
       </p>
       {added === null ? null : <NewSecret given={added} rotated={false} onDone={() => setAdded(null)} />}
       <EventSearch />

@@ -70,7 +70,8 @@ function isForbidden({ status, code }: Failure): boolean {
 
 /**
  * Shows which role is needed, and whom to ask. If `message` names no permission, shows `message`.
- * It then says that a second factor must be set up first, or that the person is no longer an owner.
+ * Such a message says that a second factor must be set up first, or that the person is no longer an
+ * owner.
  */
 function Forbidden({ message }: { readonly message: string }) {
   const session = useOptionalSession();

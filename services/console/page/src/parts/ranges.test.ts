@@ -26,7 +26,7 @@ describe("a range of time, in Prague after the clocks changed on 29 March", () =
     expect(fieldsOf(name)).toEqual({ from, to, toExclusive });
   });
 
-  it("that is custom has the instants in the address, and no limit for a malformed text", () => {
+  it("that is custom has the instants that the address names, and no limit for a malformed text", () => {
     const query = "from=2026-03-01T00:00:00.000Z&to=2026-03-02T00:00:00.000Z";
     expect(fieldsOf("custom", query)).toEqual({
       from: "2026-03-01T00:00:00.000Z",

@@ -148,7 +148,7 @@ interface SortChoiceProps<Row> {
   readonly onSort: (sort: Sort) => void;
 }
 
-/** The order as a choice, on a narrow screen, where rows are cards without heads. */
+/** Chooses the order on a narrow screen, where rows are cards and the row of heads is hidden. */
 function SortChoice<Row>({ columns, sort, onSort }: SortChoiceProps<Row>) {
   const { field, descending } = sort;
   return (

@@ -23,7 +23,7 @@ describe("a list in the address", () => {
     );
   });
 
-  it("has the order of the address, or the initial order if that is missing or unknown", () => {
+  it("has the order of the address, or the initial order if the address has none or an unknown one", () => {
     expect(sortOf("-equity")).toEqual({ field: "equity", descending: true });
     expect(sortOf("equity")).toEqual({ field: "equity", descending: false });
     expect([sortOf(""), sortOf("-password")]).toEqual([INITIAL, INITIAL]);

@@ -15,8 +15,8 @@ import { originOf, pendingIdOf, sessionIdOf, setPendingCookie, setSessionCookie 
 import type { SignedInRoutes } from "./signed-in-routes.ts";
 
 /**
- * Dependencies of the routes below, and of the routes of one's own account and of accepted
- * invitations.
+ * Dependencies of the routes below, of the routes of a person's own second factor and sessions, and
+ * of the route that accepts an invitation.
  */
 export interface SessionRouteDependencies extends SignInDependencies {
   /** Whether cookies are for https only. */

@@ -44,7 +44,7 @@ const FILTERS = `($3::uuid is null or entry.organization_id = $3)
   and ($9::timestamptz is null or entry.at >= $9) and ($10::timestamptz is null or entry.at < $10)`;
 /**
  * Entries that meet `condition`, and the filters. A prepared statement has one plan for all values
- * of its filters. So each index has a statement of its own, whose `condition` uses it.
+ * of its filters. So each index has a statement of its own, whose `condition` uses the index.
  */
 const selectBy = (condition: string): string =>
   `${ENTRIES} where ${PAGE} and ${condition} and ${FILTERS} order by entry.id desc limit $2`;
@@ -88,7 +88,7 @@ function addressOrNull(address: string | null): string | null {
   return address !== null && isIP(address) !== 0 ? address : null;
 }
 
-/** Reads the audit log. Names of keys are not in it. */
+/** Reads the audit log. An actor that is a key has no name here: the caller looks the name up. */
 export function createAuditLog(database: Queryable): AuditLog {
   return {
     page: async ({ organizationId, before, limit, filters }: AuditQuery) => {

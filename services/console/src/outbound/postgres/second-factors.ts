@@ -30,8 +30,8 @@ const DELETE_ROW = statement<{ is_confirmed: boolean }>(
   "second_factors_delete",
   `delete from second_factors where user_id = $1 returning confirmed_at is not null as is_confirmed`,
 );
-// Changes of a person's codes lock the second factor first. So a replacement waits for an earlier
-// one, and then deletes its codes too.
+// A replacement of a person's codes locks the second factor first. So of two replacements, the
+// second one waits for the first, and then deletes the first one's codes too.
 const LOCK_ROW = statement<{ user_id: string }>(
   "second_factors_lock",
   `select user_id from second_factors where user_id = $1 for update`,

@@ -38,7 +38,7 @@ export type UnchargedCall = Omit<Call, "charge">;
 /**
  * Carries out an operation for a management key or for a person, and sends its answer. If the
  * operation throws, credits are refunded for a 429 or 5xx, the headers of the charge are set, and
- * the error is thrown on.
+ * the error is rethrown.
  */
 export async function answerCall(
   dependencies: AnswerDependencies,
@@ -88,7 +88,7 @@ async function settleFailure(
   let charged = admitted?.charged ?? 0;
   let remaining: number | null = admitted?.remaining ?? null;
   if (status >= 500 || status === TOO_MANY_REQUESTS) {
-    // Redis did not answer: refund in the background, without waiting for Redis again.
+    // Redis did not answer, so the response does not wait for the refund.
     if (error instanceof ChargeUnknown) dependencies.refunds.add(call.charge.refundRequest());
     else if (call.charge.isRefundable) remaining = (await refund(dependencies, call)) ?? remaining;
     charged = 0;

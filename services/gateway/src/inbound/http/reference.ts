@@ -46,7 +46,7 @@ function registerDocumentRoutes(app: FastifyInstance, path: string, document: ob
 }
 
 /**
- * The page cannot send requests: management keys do not belong in a browser.
+ * The page has no button that sends API requests: management keys do not belong in a browser.
  */
 function pageOptions(nonce: string): FastifyApiReferenceOptions {
   return {
@@ -86,7 +86,7 @@ function originInSamples(): typeof fetch {
 }
 
 function guardPage(nonce: string) {
-  // The package's module contains the script.
+  // The script of the page is a text in the module of the package.
   const scriptTag = entityTag(readFileSync(createRequire(import.meta.url).resolve("@scalar/fastify-api-reference")));
   const policy = [
     "default-src 'none'",

@@ -26,7 +26,10 @@ const DEADLINE_MS = 600_000;
 const SHORT_STREAM_MS = 200;
 /** Time limit for a state that must come, also on a busy machine, in milliseconds. */
 const EVENTUALLY_MS = 30_000;
-/** Time in which a wait must end after a disconnect, in milliseconds: below WAIT_SLICE_MS. */
+/**
+ * Time in which a wait must end after a disconnect, in milliseconds. It is below WAIT_SLICE_MS
+ * (`operations/wait.ts`), after which a call that waits ends by itself.
+ */
 const SOON_MS = 4_500;
 vi.setConfig({ testTimeout: 2 * EVENTUALLY_MS });
 const JSON_HEADERS = { "content-type": "application/json" };

@@ -21,8 +21,9 @@ export type WindowMessage =
   | { readonly kind: "holding"; readonly holding: WindowsHolding }
   /**
    * The account exists, and its window has the samples from `first` to `last`; none if
-   * `first = last + 1`. Those after the request's `afterSequence` follow. All follow if samples
-   * between `afterSequence` and `first` are missing, or if `afterSequence` is above `last`.
+   * `first = last + 1`. The samples after the request's `afterSequence` follow. All samples of the
+   * window follow if samples between `afterSequence` and `first` are missing, or if
+   * `afterSequence` is above `last`.
    */
   | { readonly kind: "opened"; readonly channel: number; readonly first: number; readonly last: number }
   /** Records of samples from sequence `from` on. */

@@ -30,9 +30,9 @@ const BUSY_INTERVAL_MS = 5;
 /** Maximum time of an empty fetch: an added partition waits for the end of the running fetch. */
 const IDLE_WAIT_MS = 250;
 /**
- * Maximum age of a window start that new checkpoints keep, as a multiple of `windowMs`. It is more
- * than 1, because the window start can be `windowMs` old when the checkpoint is written, and a
- * takeover comes later.
+ * New checkpoints keep the window start of a restored checkpoint only up to this age, as a multiple
+ * of `windowMs`. The multiple is more than 1: a window start can be `windowMs` old when its
+ * checkpoint is written, and the account is restored later.
  */
 const OLDEST_WINDOWS = 2;
 

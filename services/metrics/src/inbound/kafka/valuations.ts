@@ -33,6 +33,7 @@ export function startValuationConsumer(options: {
   fatal: (error: Error) => void;
 }): Promise<Started<Consumer>> {
   const { kafka, sequencer, assigned, watch, logger, fatal } = options;
+  /** The position of offset 0. The sequencer gets positions, and Kafka gets offsets. */
   const first = BigInt(watch.positions.valuations);
   /** The offset after the last valuation that was read, by partition. */
   const reached = new Map<number, bigint>();

@@ -155,7 +155,7 @@ function isHandshake({ method, headers }: IncomingMessage): boolean {
   );
 }
 
-/** Whether a header lists different subprotocols, or is absent (RFC 6455, 4.1). */
+/** Whether a header lists valid subprotocols without repeats, or is absent (RFC 6455, 4.1). */
 function areSubprotocols(header: string | undefined): boolean {
   const names = header?.split(/[\t ]*,[\t ]*/) ?? [];
   return names.every((name) => TOKEN.test(name)) && new Set(names).size === names.length;

@@ -6,8 +6,9 @@
  */
 
 /**
- * SQL for stored minutes as segments; `where` selects them. Within a minute only the last equity is
- * known to follow the highest one. Rows of an earlier release have no lowest and highest equity.
+ * SQL for stored minutes as segments; `where` selects them. The drawdown of a minute is the highest
+ * equity minus the last one, because the lowest equity was perhaps before the highest. Rows of an
+ * earlier release have no lowest and highest equity.
  */
 export function minuteSegments(where: string): string {
   return `select measured_at as first_at, measured_at as last_at, equity_minor, balance_minor,

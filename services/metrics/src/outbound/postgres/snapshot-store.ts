@@ -55,11 +55,11 @@ const INSERT_HOURS = statement<Record<string, never>>(
 );
 
 // Computes the rows of hours from stored minutes, for given minutes whose `endedHour` is `unknown`.
-// `account_states` still has the time of the newest minute before this write: the first hour is the
-// hour of that minute. The last hour is the one before the hour of the given minute. A process of
-// an earlier release leaves an older time in `account_states`, or null. From an older time, all
-// later hours are written. Without a time no hour is written, and the equity history reads the
-// minutes. `offset 0` keeps the planner from joining all states of a server.
+// `account_states` still has the time of the newest minute before this write. All hours from the
+// hour of that time to the hour before the given minute's hour are written. If a process of an
+// earlier release stored the newest minute, `account_states` may have an older time, or null. With
+// an older time, more hours are written. With null, no hour is written, and the equity history
+// reads the minutes. `offset 0` keeps the planner from joining all states of a server.
 const INSERT_UNKNOWN_HOURS = statement<Record<string, never>>(
   "snapshots_insert_unknown_hours",
   `insert into account_metric_hours (server_id, account_number, hour, first_at, last_at, equity_minor, balance_minor,

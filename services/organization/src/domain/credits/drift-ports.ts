@@ -9,7 +9,10 @@ export interface WalletCheck {
   /** The sums include all entries up to this epoch. */
   readonly epoch: number;
   readonly sums: WalletDelta;
-  /** When all entries were last summed up; sums of dropped months came from their closing. */
+  /**
+   * When all entries were last summed up. For dropped months, {@link CheckableWallet.closing} was
+   * used.
+   */
   readonly wholeAtMs: number;
 }
 

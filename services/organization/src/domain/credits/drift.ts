@@ -5,13 +5,13 @@ export interface WalletSums extends WalletDelta {
   readonly available: number;
 }
 
-/** A wallet with its sums in the ledger. */
+/** A wallet with its stored sums in the ledger. */
 export interface LedgerWallet {
   readonly organizationId: string;
   readonly sums: WalletDelta;
 }
 
-/** A wallet whose sums in the ledger differ from another source. */
+/** A wallet whose stored sums in the ledger differ from another source. */
 export interface Drift {
   readonly organizationId: string;
   /** The source that differs: the wallet in Redis, or the sums of the ledger's entries. */
@@ -29,8 +29,8 @@ export function withAvailable({ purchased, reserved, consumed }: WalletDelta): W
 }
 
 /**
- * Wallets whose sums in Redis differ from the expected sums. The expected sums are those of the
- * ledger plus `unrecorded`: charges that Redis made and that the ledger does not have yet.
+ * Wallets whose sums in Redis differ from the expected sums. The expected sums are the stored
+ * sums plus `unrecorded`: charges that Redis made and that the ledger does not have yet.
  */
 export function driftOfRedis(
   ledger: readonly LedgerWallet[],
@@ -44,7 +44,7 @@ export function driftOfRedis(
   });
 }
 
-/** Wallets of the ledger whose entries give other sums. */
+/** Wallets of the ledger whose stored sums differ from the sums of their entries. */
 export function driftOfEntries(ledger: readonly LedgerWallet[], entries: ReadonlyMap<string, WalletDelta>): Drift[] {
   return ledger.flatMap(({ organizationId, sums }) => {
     const found = entries.get(organizationId);

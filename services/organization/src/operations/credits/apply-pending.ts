@@ -14,15 +14,16 @@ import { isApplied } from "./settle-in-redis.ts";
 
 const MAX_CHANGES_PER_BATCH = 500;
 /**
- * Older changes are not applied again: Redis may have applied a change, and forgets a settlement
- * after {@link SETTLED_TTL_MS}. Half of that time is a margin for changes that were recorded late.
+ * Changes older than this are not applied again: Redis may have applied them already, and forgets
+ * applied settlements after {@link SETTLED_TTL_MS}. Half of that time is a margin for changes that
+ * were recorded late.
  */
 const REPEATED_WITHIN_MS = SETTLED_TTL_MS / 2;
 
 /**
- * Applies pending changes in Redis; returns how many Redis accepted. The other changes stay. After
- * a shard was found unsynced or unreachable, its changes are skipped: changes of other shards do
- * not wait for them.
+ * Applies pending changes in Redis; returns how many Redis accepted. The other changes stay
+ * pending. After a shard was found unsynced or unreachable, its changes are skipped: changes of
+ * other shards do not wait for them.
  */
 export async function applyPending(context: LedgerContext): Promise<number> {
   const skipped = new Set<Shard>();
@@ -54,7 +55,7 @@ export async function applyChanges(
   changes: readonly PendingWalletChange[],
 ): Promise<AppliedChanges> {
   const applied: string[] = [];
-  const waiting = await unsyncShardsOfOld(context, changes);
+  const waiting = await unsyncShardsWithOldChanges(context, changes);
   const collect = ({ chargeId, organizationId }: Change, reply: SettlementReply | undefined): void => {
     if (isApplied(reply)) applied.push(chargeId);
     if (reply === "unsynced" || reply === "unreachable") waiting.add(shardOf(organizationId));
@@ -74,9 +75,12 @@ export async function applyChanges(
 
 /**
  * Marks shards with old changes as unsynced, unless they were synced after these changes. Returns
- * the unsynced shards, and those with old changes that are unreachable.
+ * the shards that are now unsynced or could not be reached.
  */
-async function unsyncShardsOfOld(context: LedgerContext, changes: readonly PendingWalletChange[]): Promise<Set<Shard>> {
+async function unsyncShardsWithOldChanges(
+  context: LedgerContext,
+  changes: readonly PendingWalletChange[],
+): Promise<Set<Shard>> {
   const waiting = new Set<Shard>();
   const old = Map.groupBy(
     changes.filter(({ isOld }) => isOld),
@@ -86,7 +90,7 @@ async function unsyncShardsOfOld(context: LedgerContext, changes: readonly Pendi
     try {
       const marked = await markUnsynced(context.redis, shard, Math.max(...ofShard.map(({ epoch }) => epoch)));
       if (marked === "synced_since") continue;
-      // Warns only once: the loop calls this again until the shard is synced.
+      // No warning for `already`: each later round marks the shard again until it is synced.
       if (marked === "unsynced") {
         context.logger.warn(
           { shard, changes: ofShard.length },

@@ -19,7 +19,8 @@ const refusedEntries = gauge(
 /**
  * Creates the partitions of this month and the next, moves shards with an old epoch into this
  * month, and drops months that are more than `keptMonths` months back. A month in use is left to
- * the next call. Deletes wallet closings that are no longer needed, and reports refused entries.
+ * the next call. Deletes old rows of `wallet_closings` (the sums of a wallet at the end of a
+ * month), and reports refused entries.
  */
 export async function keepCreditMonths(
   { months, clock, logger }: { months: CreditMonths; clock: Clock; logger: Logger },

@@ -33,8 +33,8 @@ export async function purchaseCredits(context: LedgerContext, wanted: PurchaseCr
 /**
  * Records a purchase and its pending change of the wallet; creates the wallet if needed. Returns
  * null if the ledger already has the purchase, and throws 400 if the id names another purchase. A
- * repeat is not applied again, because Redis remembers purchases for 7 days only.
- * `pending_wallet_changes` has every purchase that is not applied yet.
+ * repeat is not applied to the wallet: Redis remembers purchases for 7 days only, and would then
+ * add the credits again. A purchase that is not applied yet stays in `pending_wallet_changes`.
  */
 export async function recordPurchase(
   tx: CreditTransaction,

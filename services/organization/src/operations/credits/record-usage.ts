@@ -60,7 +60,10 @@ export async function recordUsage(context: LedgerContext, shards: readonly Shard
     const { converted, recorded, repeated } = await recordInTransaction(tx, used, [], clock.nowMs(), inSpan);
     if (recorded.length < converted.length) {
       const counts = { usage: converted.length, recorded: recorded.length };
-      logger.error(counts, "some usage was not recorded: without a wallet, repeated, or put aside");
+      logger.error(
+        counts,
+        "some usage was not recorded: without a wallet, repeated, or in the table refused_credit_entries",
+      );
     }
     return { usage: found.replies, repeated };
   });
@@ -82,9 +85,9 @@ interface RecordedUsageEntries {
 }
 
 /**
- * Records usage before `others`: if both have an entry, the entry of usage is kept, because only
- * it has the request id. The caller must have taken the shards' locks before it read the usage.
- * `inSpan` gets the spans of the traced usage.
+ * Records usage before `others`: if both have the same entry, the entry of usage is kept, because
+ * only that entry has the request id. The caller must have taken the shards' locks before it read
+ * the usage. `inSpan` gets the spans of the traced usage.
  */
 export async function recordInTransaction(
   tx: CreditTransaction,
@@ -97,8 +100,8 @@ export async function recordInTransaction(
   const recorded = await traceUsage(usage, (members) =>
     inSpan(members, () => tx.recordEntries(entries.concat(others), nowMs)),
   );
-  // Wallets in Redis do not have new refunds that the ledger decided, so their shards are synced
-  // again.
+  // Wallets in Redis do not have new refunds that the ledger decided. So each refund becomes an
+  // old pending change (`isOld`), which makes its shard sync again.
   const refunds = recorded.filter(
     ({ entry, isNew }) => isNew && entry.kind === "refund" && refundedByLedger.has(entry.chargeId),
   );

@@ -14,7 +14,7 @@ export async function settleInRedis(context: LedgerContext, settlements: readonl
     context.logger.warn({ err: error }, "settlements wait for Redis"),
   );
   const left = settlements.filter((_, index) => !isApplied(replies[index]));
-  // An old settlement stays old: Redis may have applied and forgotten it.
+  // A pending change keeps `isOld`: Redis may have applied and forgotten the settlement.
   await context.store.insertPending(
     left.map(({ chargeId, organizationId, action: kind, credits, epoch, isOld = false }) => ({
       chargeId,
@@ -47,8 +47,8 @@ export function isApplied(reply: SettlementReply | undefined): boolean {
  * - The command was not published, its reservation was released, and the command was requested
  *   again.
  *
- * Settling again returns the second reservation. These settlements count as old: if Redis has no
- * such reservation, the wallet in Redis has the settlement already.
+ * Settling again returns the second reservation. These settlements have `isOld`: if Redis has no
+ * reservation of the command, the wallet in Redis has the settlement already.
  */
 export async function repeatedSettlements(
   tx: CreditTransaction,

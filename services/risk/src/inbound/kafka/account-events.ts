@@ -7,7 +7,7 @@ import type { Logger, Started } from "@kapi/runtime";
 /** The consumer group that reads the changes of accounts. */
 const GROUP = "risk.accounts";
 const MAX_BATCH_MESSAGES = 500;
-/** Minimum time between fetches. A new account gets its rules at most this much later. */
+/** Minimum time between fetches. It delays the rules of a new account by at most this time. */
 const MIN_INTERVAL_MS = 200;
 
 /** Events after which a template can begin to apply, and deletions. Other events are not parsed. */

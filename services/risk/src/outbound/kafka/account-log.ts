@@ -50,8 +50,9 @@ export function createAccountLog(kafka: KafkaConnection, clock: Clock, grownAtMs
           },
         },
       );
-      // The log of a quiet partition can begin inside the range though no record was deleted. Only
-      // records older than the retention are deleted: a range that begins within it is complete.
+      // The log of a quiet partition can begin inside the range although no record of the range was
+      // deleted. Only records older than the retention are deleted, so a range that is not older
+      // than the retention is complete.
       return (isCut && clock.nowMs() - fromMs > (topic.retentionMs ?? 0)) || fromMs < grownAtMs;
     };
     const isCut = {

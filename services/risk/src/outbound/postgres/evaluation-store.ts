@@ -28,9 +28,9 @@ const TOKENS = statement<{ number: number; token: number }>(
   "risk-partition-tokens",
   `select number, token::float8 as token from partitions`,
 );
-// $1 partition, $2 topic id, $3 generation, $4 the token before the join, or null. A recreated
-// topic is read from its beginning. Returns no row if a member of a later generation has the
-// partition, and the token is not $4.
+// $1 partition, $2 topic id, $3 generation, $4 the partition's token before this process joined the
+// group, or null. A recreated topic is read from its beginning. Returns no row if a member of a
+// later generation has acquired the partition since the join: the token is no longer $4.
 const ACQUIRE = statement<{ token: number; next_offset: number; is_new_topic: boolean }>(
   "risk-acquire-partition",
   `with former as (select topic_id from partitions where number = $1)

@@ -12,7 +12,7 @@ interface Row {
 }
 
 // $1 server, $2 template, $3 the last account of the previous page, $4 limit. Accounts that once
-// had rules of the template are read too, so that every page costs the same.
+// had rules of the template count for the limit too. Otherwise one page might read all of them.
 const LIST = statement<Row>(
   "risk-list-accounts-of-template",
   `with named as (

@@ -19,7 +19,10 @@ interface WaitingRow {
   readonly is_inactive: boolean | null;
 }
 
-/** Pause before the next comparison while the account's newest own rules are not active yet. */
+/**
+ * Pause before the next comparison while the newest version of the account's rules comes from a
+ * command on the account and is not active yet.
+ */
 const UNCERTAIN_PAUSE_MS = 1_000;
 /** The account is compared again, even if it is being compared now: it gets another revision. */
 const AGAIN = `on conflict (server_id, account_number, template_name) do update set
@@ -156,18 +159,18 @@ export function createWaitingAccounts(database: Database) {
   };
 }
 
-/** Compares an account with the templates of its server. Returns whether it got a version. */
+/** Compares an account with the templates of its server. Returns whether a version was stored. */
 function apply(database: Database, waiting: WaitingAccount, account: OpenAccount): Promise<boolean> {
   const { serverId, accountNumber, templateName, revision, partition } = waiting;
   return database.transaction(async (transaction) => {
     transaction.execute(KEEP_TEMPLATES, [serverId]);
-    // A deletion of the account deletes this row before the rules. So it waits for this
-    // transaction, or this transaction finds no row.
+    // A deletion of the account deletes this row before the rules. So the deletion waits
+    // for this transaction, or this transaction finds no row.
     const held = await transaction.query(LOCK, [serverId, accountNumber, templateName ?? "", revision]);
     if (held.length === 0) return false;
     const newest = await lockNewest(transaction, waiting);
     const template = newest === null ? null : templateOf(newest);
-    // The newest version is of a command and not active yet: perhaps it will be discarded.
+    // A command on the account made the newest version. It is not active and may be discarded.
     if (newest !== null && newest.template_command_id === null && newest.active_from_offset === null) {
       transaction.execute(POSTPONE, [...keysOf([waiting]), UNCERTAIN_PAUSE_MS, 0]);
       return false;

@@ -1,10 +1,10 @@
 /**
  * Resolves names: first the hosts file, then the name servers, over sockets of this process.
  *
- * `dns.lookup` is not used: while a name server is silent, it blocks one of libuv's four threads.
- * Four unanswered look-ups would stop every look-up of the process, including those of PostgreSQL
- * and Kafka. Without `dns.lookup`, search domains and other system sources (mDNS, LDAP) are not
- * used.
+ * `dns.lookup` is not used: a call blocks one of libuv's four threads while a name server is
+ * silent. Four unanswered look-ups would stop every look-up of the process, including those of
+ * PostgreSQL and Kafka. Without `dns.lookup`, search domains and other system sources (mDNS, LDAP)
+ * are not used.
  */
 import { type LookupAddress, promises as dns } from "node:dns";
 import { readFile } from "node:fs/promises";
@@ -22,8 +22,8 @@ export type Resolve = (name: string) => Promise<readonly LookupAddress[]>;
 export const RESOLVE_TIMEOUT_MS = 5_000;
 /**
  * The next name server is asked after this time in milliseconds, or up to twice this time, because
- * of the timer resolution of c-ares. A save waits 2 s, so it gets past one silent server. A later
- * response of that server still counts.
+ * of the timer resolution of c-ares. Saving an endpoint waits 2 s for its name, which is long
+ * enough to get past one silent server. A later response of that server still counts.
  */
 const QUERY_TIMEOUT_MS = 400;
 /**

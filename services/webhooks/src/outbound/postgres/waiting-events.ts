@@ -1,8 +1,8 @@
 /**
  * Events that wait for an older event of their account. The source of an event is the service that
  * publishes it: account or finance. To record events of an account, kapi reads the places of the
- * waiting events of this account. The content of a waiting event is read once, when the event is
- * recorded.
+ * waiting events of this account. The content of a waiting event is read only when the event is
+ * overdue or is recorded.
  */
 import { type Queryable, statement, type Transaction } from "@kapi/postgres";
 

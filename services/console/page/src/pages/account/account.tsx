@@ -76,6 +76,7 @@ export function AccountPage({ serverId, accountNumber, query }: AccountProps) {
 interface ShownProps {
   readonly tab: TabName;
   readonly account: TradingAccount;
+  /** The tab loads its data again when this number changes. */
   readonly round: number;
 }
 

@@ -38,7 +38,7 @@ describe("rules that are edited", () => {
     expect(issueOf(issues, 0, "limit")).toBeNull();
   });
 
-  it("take no comma that may separate thousands for a decimal comma", () => {
+  it("reject a comma that may separate thousands", () => {
     const draft = { ...createDraft("maxLoss", []), limitIn: "amount" as const };
     for (const limit of ["10,000", "1,234,567", "0,125"]) {
       const wrong = rulesOf([{ ...draft, limit }]);

@@ -32,7 +32,8 @@ import { keepUsageDays } from "./usage-days.ts";
 /**
  * Recording in a shard fails if the shard's epoch is older than this. Every process raises epochs
  * that are more than ten minutes old, so an epoch is normally in the current month. An entry that
- * is repeated within `PAST_AGE_MS` is in the month of the epoch or in the month before.
+ * is repeated within `PAST_AGE_MS` (past-entries.ts) is in the month of the epoch or in the month
+ * before.
  */
 const MAX_EPOCH_LAG_SECONDS = 24 * 3_600;
 
@@ -196,8 +197,8 @@ async function ofKnownOrganizations(tx: Queryable, entries: readonly LedgerEntry
 }
 
 /**
- * Adds new reservations to `open_reservations` and removes settled ones. A reservation that the
- * same entries settle is never open.
+ * Adds new reservations to `open_reservations` and removes settled reservations. A reservation is
+ * not added if `fresh` also has its settlement.
  */
 function updateOpenReservations(tx: Transaction, fresh: readonly LedgerEntry[]): void {
   const begun = chargesOf(fresh, "reserve");

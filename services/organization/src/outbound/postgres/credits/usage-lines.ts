@@ -14,8 +14,8 @@ interface UsageRow extends Omit<UsageLine, "createdBy" | "at"> {
 }
 
 /**
- * How many days before a release its reservation is looked for in `credit_entries`. The line of a
- * release that comes later has the operation, author and request id of its settlement.
+ * How many days before a release its reservation is looked for in `credit_entries`. If the
+ * reservation is older, the line has the operation, author and request id of the release itself.
  */
 const MAX_RESERVED_DAYS = 62;
 /**

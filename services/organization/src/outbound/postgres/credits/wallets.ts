@@ -154,7 +154,8 @@ export async function readForSync<T>(
   shard: Shard,
   sync: (epoch: number, wallets: AsyncIterable<readonly SyncedWallet[]>) => Promise<T>,
 ): Promise<T> {
-  // The stream has its own connection: the commit of the transaction would close its cursor.
+  // The stream has its own connection: on the connection of the transaction, the commit would
+  // close the cursor of the stream.
   const batches = database.stream(SELECT_FOR_SYNC, [shard], ROWS_PER_SYNC_BATCH)[Symbol.asyncIterator]();
   try {
     const [epoch, first] = await database.transaction(async (tx) => {

@@ -46,7 +46,7 @@ export interface CurrentIntent {
   readonly failure: Failure | null;
   /**
    * True if the outcome should be known by now, but the command is not final or was not found. A
-   * command that was not found may exist all the same.
+   * command that was not found may exist nevertheless.
    */
   readonly isOverdue: boolean;
   /** Sends a new intent. Rejects with a Failure if it is certain that no attempt was accepted. */
