@@ -10,9 +10,8 @@ it("publishes no old version of an entry last, although another process changes 
   let entries: readonly DirectoryEntry[] = [changed, unchanged];
   const log: DirectoryEntry[] = [];
   const store = {
-    // eslint-disable-next-line @typescript-eslint/require-await -- the real store reads from the database.
     async *readDirectory() {
-      yield entries;
+      yield await Promise.resolve(entries);
     },
   };
   const send = (_topic: unknown, { value }: { value: string }): Promise<void> => {
