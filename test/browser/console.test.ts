@@ -169,6 +169,18 @@ describe("a management key", () => {
     expect(user.complaints).toEqual([]);
   });
 
+  it("stays shown until the person has stored it, also after another key was created", async () => {
+    await signedInAt("/keys");
+    const names = ["first of two", "second of two"].map((name) => `${name} ${randomUUID()}`);
+    for (const name of names) await createKey(user, name);
+    const [first, second] = names.map((name) => user.page.getByRole("heading", { name: `Your new key “${name}”` }));
+    await second?.waitFor();
+    await user.button("I have stored the key").first().click();
+    await second?.waitFor({ state: "detached" });
+    expect(await first?.isVisible()).toBe(true);
+    expect(user.complaints).toEqual([]);
+  });
+
   it("is not created without a scope, and the error is beside the scopes", async () => {
     await signedInAt("/keys");
     await user.button("Create a key").click();

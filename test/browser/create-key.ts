@@ -20,5 +20,5 @@ export async function createKey(user: ConsoleUser, name: string): Promise<string
   await user.page.getByRole("checkbox", { name: /credits:read/ }).check();
   await user.page.getByLabel("Expires").selectOption("In 30 days");
   await user.button("Create key").click();
-  return user.page.getByRole("region", { name: "A request with the new key" }).innerText();
+  return user.page.getByRole("region", { name: "A request with the new key" }).first().innerText();
 }

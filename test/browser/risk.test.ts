@@ -271,7 +271,7 @@ describe("a breach", () => {
     expect(await user.row("P-293").count()).toBe(0);
     expect(await printedPages("breach-with-many-positions")).toBe(1);
 
-    // Without profits nothing says which positions lost most.
+    // The positions have no profit values, so the largest losses are unknown.
     await openBreach(stored({ positions: manyPositions(() => null) }));
     await user.page.getByText("The first 6 of 300 positions.").waitFor();
     expect(await user.page.getByRole("columnheader", { name: "Profit" }).count()).toBe(0);

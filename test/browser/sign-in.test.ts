@@ -96,6 +96,15 @@ it("two-factor authentication is turned on; an app code signs in, a recovery cod
   await user.page.getByText(`It is on. You have ${SHOWN_CODES} recovery codes left.`).waitFor();
   await checkPage(user, "two-factor-on");
 
+  // The error is that of the last button.
+  await section.getByLabel("Your password").fill(account.password);
+  await section.getByLabel("Code").fill("000000");
+  await user.button("Replace recovery codes").click();
+  await section.locator(".error").waitFor();
+  await section.getByLabel("Your password").fill("another password");
+  await user.button("Turn off").click();
+  await section.getByText("Is not your password").waitFor();
+
   await signOut(user);
   await signInToCode(user, account);
   // A reload does not ask for the password again.

@@ -1,10 +1,10 @@
 /**
  * `npm run bench -- accept`: how fast requests are accepted and executed. One run also measures a
- * bare loop (`bare-loop.ts`), BullMQ (`bullmq-peer.ts`) and the bare path (`bare-path`, the design
- * of kapi without its safety). It starts separate servers and services. `BENCH_TELEMETRY=on` turns
- * on traces and metrics. `BENCH_TELEMETRY=compare` measures their cost instead. The load generator
- * and all processes share the machine, so only the ratios are meaningful. The report names the
- * measurements by letters:
+ * bare loop (`bare-loop.ts`), BullMQ (`bullmq-peer.ts`) and the bare path (`bare-path`, the
+ * design of kapi without its safety). It starts services, and servers unless the environment
+ * names servers. `BENCH_TELEMETRY=on` turns on traces and metrics. `BENCH_TELEMETRY=compare`
+ * measures their cost instead. The load generator and all processes share the machine, so only
+ * the ratios are meaningful. The report names the measurements by letters:
  *
  * - (a) bare loop, and (b) accepted deposits.
  * - (c) reads of a command.

@@ -1,8 +1,9 @@
 /**
- * `npm run bench -- history`: the latency of pages of a long history and of a long list of accounts
- * in the account service, compared with a bare round trip. It also measures the memory of gateway
- * and account service during a list of 100,000 accounts. It writes the query plans of history
- * pages to `history-explain.txt`. It starts separate servers and services.
+ * `npm run bench -- history`: the latency of pages of a long history and of a long list of
+ * accounts in the account service, compared with a bare round trip. It also measures the memory
+ * of gateway and account service during a list of 100,000 accounts. It writes the query plans of
+ * history pages to `history-explain.txt`. It starts services, and servers unless the environment
+ * names servers.
  */
 import { rmSync, writeFileSync } from "node:fs";
 import path from "node:path";

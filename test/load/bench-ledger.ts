@@ -1,10 +1,10 @@
 /**
- * `npm run bench -- ledger`: measures whether the credit ledger keeps up with the usage streams. It
- * writes entries to the 64 streams at a fixed rate, and the organization service moves the entries
- * into PostgreSQL. It starts separate servers and services. It prints the number of recorded
- * entries and the age of the oldest waiting entry, and at the end the processor time of every
- * process. BENCH_LEDGER_PER_SECOND (default 10,000) and BENCH_MEASURE_MS (default 60,000) set the
- * load.
+ * `npm run bench -- ledger`: measures whether the credit ledger keeps up with the usage streams.
+ * It writes entries to the 64 streams at a fixed rate, and the organization service moves the
+ * entries into PostgreSQL. It starts services, and servers unless the environment names servers.
+ * It prints the number of recorded entries and the age of the oldest waiting entry, and at the
+ * end the processor time of every process. BENCH_LEDGER_PER_SECOND (default 10,000) and
+ * BENCH_MEASURE_MS (default 60,000) set the load.
  */
 import { rmSync } from "node:fs";
 import path from "node:path";

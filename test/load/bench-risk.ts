@@ -1,11 +1,12 @@
 /**
  * `npm run bench -- risk`: what risk rules cost, and how soon a breach leads to a command. It
- * starts separate servers, a risk process, a source of valuations and, except in `memory`, a
- * sequencer of metrics. All share the machine. Every account has three rules.
+ * starts a risk process, a source of valuations, except in `memory` a sequencer of metrics, and
+ * servers unless the environment names servers. All share the machine. Every account has three
+ * rules.
  * - `latency`: the time from the append of a valuation that breaches a rule to the append of the
  *   command, by the broker's clock. Also the processor time of each process for a valuation.
- * - `share`: the samples per second of a sequencer under overload, in turns with and without a risk
- *   process on the same machine.
+ * - `share`: the samples per second of a sequencer under overload, in turns with and without a
+ *   risk process on the same machine.
  * - `memory`: the memory of a risk process with many accounts, compared with its memory before
  *   these accounts had rules.
  * `npm run bench -- risk latency memory` runs only these parts.

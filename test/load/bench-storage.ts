@@ -1,8 +1,8 @@
 /**
  * `npm run bench -- storage`: measures the stored bytes per deposit, for each table with its
- * indexes, each topic, and each kind of Redis key. It starts separate servers and services. The
- * servers must be native processes: where a Docker engine answers, set `LOCAL_SERVERS=native`.
- * `docs/reference/bounds.md` quotes its figures.
+ * indexes, each topic, and each kind of Redis key. It starts services, and servers unless the
+ * environment names servers. The servers must be native processes: where a Docker engine answers,
+ * set `LOCAL_SERVERS=native`. `docs/reference/bounds.md` quotes its figures.
  */
 import { readdirSync, statSync } from "node:fs";
 import path from "node:path";

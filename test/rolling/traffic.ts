@@ -172,9 +172,12 @@ export class Traffic {
     for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
       const [answer, problem] = await this.#try(what, send);
       if (problem === null) return answer;
-      if (problem !== MUST_WAIT) problems.push(problem);
+      if (problem === MUST_WAIT) {
+        tries -= 1;
+        continue;
+      }
+      problems.push(problem);
       if (problems.length === 2) this.#fail(`${what} was not served at the second try: ${problems.join("; then ")}`);
-      if (problem === MUST_WAIT) tries -= 1;
     }
     this.#fail(`${what} was never served`);
     return null;

@@ -64,7 +64,7 @@ describe("a banned word", () => {
   });
 
   it("of several words is found in lower and upper case", () => {
-    expect(found("Is told what it is. A fist told")).toEqual(["1 Is told"]);
+    expect(found("Is told what it is. This told")).toEqual(["1 Is told"]);
   });
 
   it("is reported with its place and the word to write", () => {

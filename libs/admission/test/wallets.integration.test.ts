@@ -219,18 +219,18 @@ test("a sync in several calls sets all wallets and reservations, makes the shard
   expect(await unsyncedShards(redis, [shard])).toEqual([shard]);
   expect(await admit(redis, request(organizationId))).toEqual({ kind: "unsynced" });
   // After the first call of this sync, a sync with a later epoch runs to its end.
-  let overtaken: string | undefined;
+  let laterReply: string | undefined;
   const overtaking: RedisConnection = {
     ...redis,
     call: async (name, keys, args) => {
       const reply = await redis.call(name, keys, args);
-      if (args[0] === EPOCH + 1) overtaken ??= await syncShard(redis, shard, EPOCH + 2, [wallet, ...others], 10);
+      if (args[0] === EPOCH + 1) laterReply ??= await syncShard(redis, shard, EPOCH + 2, [wallet, ...others], 10);
       return reply;
     },
   };
   const stale = syncedWallet(organizationId, { available: 999, reservations });
   expect(await syncShard(overtaking, shard, EPOCH + 1, [stale, ...others], 10)).toBe("already");
-  expect(overtaken).toBe("synced");
+  expect(laterReply).toBe("synced");
   expect(await walletOf(redis, organizationId)).toMatchObject({ available: 30, reserved: 50 });
 
   await everywhere("FLUSHALL");
@@ -249,25 +249,25 @@ test("a sync in several calls sets all wallets and reservations, makes the shard
 });
 
 test("a sync that read the ledger before another sync completed sets nothing, also if the shard is unsynced again", async () => {
-  const [organizationId, other] = [randomUUID(), randomUUID()];
+  const [organizationId, chargeId] = [randomUUID(), randomUUID()];
   const shard = shardOf(organizationId);
   const wallet = (available: number): SyncedWallet =>
     syncedWallet(organizationId, {
       available,
-      reservations: Array.from({ length: 25 }, () => ({ chargeId: other, credits: 0 })),
+      reservations: Array.from({ length: 25 }, () => ({ chargeId, credits: 0 })),
     });
   // Simulates a failover: the replication id changes, and the data stays.
   const failOver = async (): Promise<void> => {
     await redis.commands.hset(metaKey(shard), "replication", "0".repeat(40));
   };
-  for (const parts of [1_000, 10]) {
+  for (const maxEntries of [1_000, 10]) {
     await everywhere("FLUSHALL");
     await syncShard(redis, shard, EPOCH, []);
     await failOver();
     expect(await syncShard(redis, shard, EPOCH + 2, [wallet(30)])).toBe("synced");
     await failOver();
-    expect(await syncShard(redis, shard, EPOCH + 1, [wallet(999)], parts)).toBe("overtaken");
-    expect(await syncShard(redis, shard, EPOCH + 2, [wallet(999)], parts)).toBe("overtaken");
+    expect(await syncShard(redis, shard, EPOCH + 1, [wallet(999)], maxEntries)).toBe("overtaken");
+    expect(await syncShard(redis, shard, EPOCH + 2, [wallet(999)], maxEntries)).toBe("overtaken");
     expect(await unsyncedShards(redis, [shard])).toEqual([shard]);
     expect(await redis.commands.hget(walletKey(shard, organizationId), "available")).toBe("30");
 
@@ -287,7 +287,7 @@ test("a sync that read the ledger before another sync completed sets nothing, al
     };
     expect(await syncShard(stalling, shard, EPOCH + 3, [wallet(999)], 10)).toBe("overtaken");
     expect(await redis.commands.hget(walletKey(shard, organizationId), "available")).toBe("40");
-    expect(await syncShard(redis, shard, EPOCH + 5, [wallet(50)], parts)).toBe("synced");
+    expect(await syncShard(redis, shard, EPOCH + 5, [wallet(50)], maxEntries)).toBe("synced");
     expect(await walletOf(redis, organizationId)).toMatchObject({ available: 50 });
   }
   await everywhere("FLUSHALL");
@@ -295,11 +295,11 @@ test("a sync that read the ledger before another sync completed sets nothing, al
 });
 
 test("an older sync cannot begin while a later sync is running", async () => {
-  const [organizationId, late] = [randomUUID(), randomUUID()];
+  const [organizationId, chargeId] = [randomUUID(), randomUUID()];
   const shard = shardOf(organizationId);
   const wallet = syncedWallet(organizationId, {
     available: 30,
-    reservations: Array.from({ length: 25 }, () => ({ chargeId: late, credits: 2 })),
+    reservations: Array.from({ length: 25 }, () => ({ chargeId, credits: 2 })),
   });
   await everywhere("FLUSHALL");
   let older: string | undefined;

@@ -193,7 +193,7 @@ export async function takeLateRecordsOf(
   return earliest(await tx.query(TAKE_LATE_OF_ACCOUNT, [serverId, accountNumber])).get(accountNumber) ?? null;
 }
 
-/** `pending`: the day will be made. `none`: the server has no digests of the day. */
+/** `pending`: the digests of the day will be made. `none`: the server has no digests of the day. */
 export async function findDay(database: Database, serverId: string, day: string): Promise<"made" | "pending" | "none"> {
   const [progress] = await findServers(database, [serverId]);
   // The digest maker (`maker.ts`) has not added the server yet, so the first day is not known.

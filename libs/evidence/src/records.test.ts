@@ -55,19 +55,12 @@ it("a sample has its values in the same text as its last valuation", () => {
     intervalMinimumEquity: 9_499.5,
     intervalMinimumMeasuredAt: "2026-11-26T09:30:39Z",
   });
-  const {
-    kind: _kind,
-    partition,
-    offset,
-    recordedAt,
-    netDeposits,
-    ...same
-  } = toValuationEvidence(VALUATION, {
+  const { kind, partition, offset, recordedAt, netDeposits, ...same } = toValuationEvidence(VALUATION, {
     partition: 3,
     offset: 1_228,
     timestampMs: 0,
   });
-  expect([partition, offset, recordedAt, netDeposits]).toHaveLength(4);
+  expect({ kind, partition, offset, recordedAt, netDeposits }).toMatchObject({ partition: 3, offset: 1_228 });
   expect(toSampleEvidence(frame, { from: 1_214, to: 1_228 })).toEqual({
     ...same,
     kind: "sample",

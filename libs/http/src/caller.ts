@@ -15,7 +15,10 @@ export const CALLER_HEADERS = { actor: "x-kapi-actor", address: "x-kapi-address"
 
 /** The prefix of an IPv4 address on a socket for both versions of IP. */
 const MAPPED_IPV4 = /^::ffff:(?=\d+\.)/i;
-/** After `%`: the network interface of a link-local IPv6 address. Its name may have any length. */
+/**
+ * After `%`: the network interface of a link-local IPv6 address. It is removed, because its name
+ * may have any length, and `CallerAddress` in contracts has a limit.
+ */
 const ZONE = /%.*$/s;
 
 /** The headers that name the caller to another service. */

@@ -4,11 +4,11 @@
  */
 export class DependencyError extends Error {
   override readonly name = "DependencyError";
-  /** HTTP status of the dependency's answer, for the log; undefined if none was given. */
-  readonly status: number | undefined;
+  /** The error code of a response to {@link InternalClient.json}, if the response had one. */
+  readonly code: string | undefined;
 
-  constructor(message: string, options: { status?: number; cause?: unknown } = {}) {
+  constructor(message: string, options: { code?: string | undefined; cause?: unknown } = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
-    this.status = options.status;
+    this.code = options.code;
   }
 }

@@ -21,6 +21,7 @@ import { Call, type InternalResponse } from "./call.ts";
 import { CallQueue } from "./call-queue.ts";
 import { Connections } from "./connections.ts";
 import { DependencyError } from "./dependency-error.ts";
+import { errorCodeOf } from "./owner-responses.ts";
 
 export type { InternalResponse } from "./call.ts";
 
@@ -224,13 +225,11 @@ class PooledClient implements InternalClient {
     const response = await this.request(method, path, body, options);
     const what = this.#what(method, path);
     if (response.status < 200 || response.status > 299) {
-      throw new DependencyError(`${what}: answered ${response.status}`, { status: response.status });
+      throw new DependencyError(`${what}: answered ${response.status}`, { code: errorCodeOf(response) });
     }
     const parsed = schema.safeParse(jsonOf(what, response.body));
     if (parsed.success) return parsed.data;
-    throw new DependencyError(`${what}: the response does not match the schema: ${z.prettifyError(parsed.error)}`, {
-      status: response.status,
-    });
+    throw new DependencyError(`${what}: the response does not match the schema: ${z.prettifyError(parsed.error)}`);
   }
 
   async stream(method: string, path: string, options: CallOptions = {}): Promise<InternalStream> {
@@ -372,7 +371,7 @@ function isFailure(status: number): boolean {
 }
 
 function throwIfFailed(what: string, status: number): void {
-  if (isFailure(status)) throw new DependencyError(`${what}: answered ${status}`, { status });
+  if (isFailure(status)) throw new DependencyError(`${what}: answered ${status}`);
 }
 
 function jsonOf(what: string, body: Buffer): unknown {

@@ -6,7 +6,7 @@ import { DependencyError } from "./dependency-error.ts";
 
 /** The error of an upstream response with a status that the route does not have. */
 export function unexpectedStatus(path: string, status: number): DependencyError {
-  return new DependencyError(`${path} was answered with ${status}`, { status });
+  return new DependencyError(`${path} was answered with ${status}`);
 }
 
 /**
@@ -20,16 +20,23 @@ export function issuesFromResponse({
   return ErrorBody.safeParse(jsonOf(body)).data?.issues ?? null;
 }
 
+/** The error code of a response; undefined if no service of kapi sent the response. */
+export function errorCodeOf({ headers }: Pick<InternalResponse, "headers">): string | undefined {
+  const code = headers[HEADERS.errorCode];
+  return typeof code === "string" ? code : undefined;
+}
+
 /**
  * The upstream error to pass on to the caller: code (from the header), text, issues and
  * Retry-After.
  * @throws DependencyError if the response has no code of the table of errors, or not the body of an
  * error.
  */
-export function errorFromResponse(path: string, { status, headers, body }: InternalResponse): ApiError {
-  const code = headers[HEADERS.errorCode];
+export function errorFromResponse(path: string, response: InternalResponse): ApiError {
+  const { status, headers, body } = response;
+  const code = errorCodeOf(response);
   const parsed = ErrorBody.safeParse(jsonOf(body));
-  if (typeof code !== "string" || !isErrorCode(code) || !parsed.success) throw unexpectedStatus(path, status);
+  if (code === undefined || !isErrorCode(code) || !parsed.success) throw unexpectedStatus(path, status);
   const { error: text, issues } = parsed.data;
   const retryAfter = headers[HEADERS.retryAfter];
   return new ApiError(code, {

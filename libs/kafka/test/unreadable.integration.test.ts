@@ -1,4 +1,5 @@
 import { DEAD_LETTER_HEADERS, TOPICS, type TopicContract } from "@kapi/contracts";
+import { delay } from "@kapi/kernel";
 import kafkajs, { type ProducerRecord } from "kafkajs";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
@@ -13,20 +14,27 @@ type CompressionType = NonNullable<ProducerRecord["compression"]>;
  */
 const AS_PRODUCED = TOPICS.financeEvents;
 const ZSTD_KEPT = TOPICS.commandsFinance;
+/** A topic that begins a new segment with each batch that is at least this much later. */
+const SHORT_SEGMENTS = TOPICS.apiRequests;
+const SEGMENT_MS = 10;
 const MAX_LITERAL_BYTES = 60;
 /**
  * The format of a record batch. It begins with its first offset, which has `offsetBytes` bytes.
  * A name that ends in `At` is the position of a field, in bytes from the beginning of the batch.
  * `magic` is the value of the byte at `magicAt`.
  */
-const BATCH = { offsetBytes: 8, magicAt: 16, magic: 2, lastOffsetDeltaAt: 23 };
+const BATCH = { offsetBytes: 8, magicAt: 16, magic: 2, lastOffsetDeltaAt: 23, timestampAt: 27 };
 
 let kafka: KafkaConnection;
 let drop: () => Promise<void>;
 
 beforeAll(async () => {
   const configs = { "compression.type": "producer" };
-  ({ kafka, drop } = await ownTopics({ [AS_PRODUCED.name]: { configs }, [ZSTD_KEPT.name]: { configs } }));
+  ({ kafka, drop } = await ownTopics({
+    [AS_PRODUCED.name]: { configs },
+    [ZSTD_KEPT.name]: { configs },
+    [SHORT_SEGMENTS.name]: { configs: { "segment.ms": String(SEGMENT_MS) } },
+  }));
   // Brokers support Snappy, but our readers do not.
   CompressionCodecs[CompressionTypes.Snappy] = () => ({
     compress: ({ buffer }: { buffer: Buffer }) => Promise.resolve(snappy(buffer)),
@@ -52,16 +60,21 @@ function snappy(bytes: Buffer): Buffer {
   return Buffer.concat([header, block]);
 }
 
-/** Sends three produce requests: "before", then x, y and z with `compression`, then "after". */
-async function publish(topic: TopicContract, compression: CompressionType): Promise<void> {
+/**
+ * Sends three produce requests: "before", then x, y and z with `compression`, then "after". Before
+ * each one it waits for longer than `pauseMs`.
+ */
+async function publish(topic: TopicContract, compression: CompressionType, pauseMs = 0): Promise<void> {
   const producer = kafka.client().producer({ allowAutoTopicCreation: false });
   await producer.connect();
-  const send = (values: string[], codec: CompressionType): Promise<unknown> =>
-    producer.send({
+  const send = async (values: string[], codec: CompressionType): Promise<void> => {
+    await delay(2 * pauseMs);
+    await producer.send({
       topic: kafka.topicName(topic),
       compression: codec,
       messages: values.map((value) => ({ key: value, value, partition: 0 })),
     });
+  };
   await send(["before"], CompressionTypes.None);
   await send(["x", "y", "z"], compression);
   await send(["after"], CompressionTypes.None);
@@ -120,10 +133,14 @@ test("a batch compressed with ZSTD is read", async () => {
 });
 
 /**
- * Counts the fetches of the batch that begins at `offset`, and changes the header of this batch in
- * the first `times` fetches.
+ * Counts the fetches of the batch that begins at `offset`, and changes a field of its header in the
+ * first `times` fetches.
  */
-function damageBatchAt(offset: bigint, times: number): { damage: (response: Buffer) => Buffer; fetches: () => number } {
+function damageBatchAt(
+  offset: bigint,
+  times: number,
+  fieldAt = BATCH.lastOffsetDeltaAt,
+): { damage: (response: Buffer) => Buffer; fetches: () => number } {
   let fetches = 0;
   const begin = Buffer.alloc(BATCH.offsetBytes);
   begin.writeBigInt64BE(offset);
@@ -131,7 +148,7 @@ function damageBatchAt(offset: bigint, times: number): { damage: (response: Buff
     for (let at = response.indexOf(begin); at >= 0; at = response.indexOf(begin, at + 1)) {
       if (response[at + BATCH.magicAt] !== BATCH.magic) continue;
       fetches += 1;
-      if (fetches <= times) response.writeInt32BE(1_000, at + BATCH.lastOffsetDeltaAt);
+      if (fetches <= times) response.writeInt32BE(1_000, at + fieldAt);
     }
     return response;
   };
@@ -196,6 +213,13 @@ test("a batch that is damaged in one fetch only is not skipped, even if another 
   const found = await readAll(topic, changeFetched(kafka, damage));
   expect(fetches).toBeGreaterThanOrEqual(3);
   expect(found.map(({ key }) => key).sort()).toEqual(["after", "last", "whole"]);
+});
+
+test("a batch that stays damaged is skipped up to the next segment, if it is the last batch of its segment", async () => {
+  const topic = SHORT_SEGMENTS;
+  await publish(topic, CompressionTypes.None, SEGMENT_MS);
+  const { damage } = damageBatchAt(1n, Infinity, BATCH.timestampAt);
+  expect((await readAll(topic, changeFetched(kafka, damage))).map(({ key }) => key)).toEqual(["before", "after"]);
 });
 
 test("a damaged batch at the end of a partition is skipped up to the end of the log", async () => {

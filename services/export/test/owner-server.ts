@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 
 import type { ExportRecord } from "@kapi/contracts";
 
-/** The response of an owner: records, or only a status. */
+/** The response of an owner: records, or only a status; 404 means that the account is unknown. */
 export type OwnerAnswer = readonly ExportRecord[] | number;
 
 /** A stand-in for an owner of history, for responses and failures that are rare in a real one. */
@@ -24,7 +24,8 @@ export async function startOwnerServer(token: string): Promise<OwnerServer> {
     const known = request.headers["x-service-token"] === token;
     if (known) asked.push(pathname + search);
     const answer = known ? (answers.get(pathname.split("/").at(-2) ?? "") ?? []) : 401;
-    response.writeHead(typeof answer === "number" ? answer : 200, { "content-type": "application/json" });
+    const code = answer === 404 ? { "x-error-code": "ACCOUNT_NOT_FOUND" } : {};
+    response.writeHead(typeof answer === "number" ? answer : 200, { "content-type": "application/json", ...code });
     response.end(JSON.stringify(typeof answer === "number" ? { error: "test failure" } : { records: answer }));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

@@ -29,6 +29,12 @@ const MADE_THROUGH = statement<{ made_through: string; after_account: string }>(
   "select made_through::text, after_account from digest_servers where server_id = $1",
 );
 /** $1 server, $2 first day. The days that are already made still count as made. */
+// $1 server, $2 day: as if the digests of the day had never been made.
+const FORGET_DAY = statement<never>(
+  "test_forget_day",
+  `with counts as (delete from transaction_digest_counts where server_id = $1 and day = $2::date)
+   delete from transaction_digests where server_id = $1 and day = $2::date`,
+);
 const BEGAN_ON = statement<never>(
   "test_began_on",
   "update digest_servers set first_day = $2::date where server_id = $1",
@@ -276,7 +282,8 @@ describe("the digests of transactions", () => {
     await harness.call("DELETE", `${serverId}/accounts/${accountNumber}`);
     expect(await digestsOf(yesterday())).toEqual(before);
     // The digests of yesterday are made again, also for this account: it was deleted only today.
-    await harness.database.query(BEGIN_WITH, [serverId, addDays(today, -1)]);
+    await harness.database.query(FORGET_DAY, [serverId, yesterday()]);
+    await harness.database.query(BEGIN_WITH, [serverId, yesterday()]);
     expect((await digestsOf(yesterday())).contents).toEqual(before.contents);
   });
 

@@ -37,6 +37,11 @@ export class LossyProxy {
     this.#left = count;
   }
 
+  /** How many replies are still to be lost. */
+  get left(): number {
+    return this.#left;
+  }
+
   /** Runs `work` before the proxy passes the next matching request on to Redis. */
   before(request: RegExp, work: () => Promise<void>): void {
     this.#next = { request, work };

@@ -166,6 +166,7 @@ it("if the reply to the admission is lost, a read or a command is 500 and not ch
     const failed = await create(url, organization, key, accountBody());
     expect(failed.status).toBe(500);
     expect(failed.headers.get("x-error-code")).toBe("DEPENDENCY_UNAVAILABLE");
+    expect(proxy.left).toBe(0);
   });
   let reads = 0;
   await eventually(

@@ -5,6 +5,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { TOPICS } from "@kapi/contracts";
 import { startProducer } from "@kapi/kafka";
 import { assert } from "@kapi/kernel";
+import { eventually, keyEntry } from "@kapi/testkit";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 
 import { type Answer, call, type CallOptions, createdAccount, deposit, getWallet } from "./client.ts";
@@ -220,9 +221,13 @@ describe.each<{ name: string; change: Change }>([
   });
 
   it("of another organization's server, or without the scope, is 403 and calls no owner", async () => {
-    const limited = await platform.organization(10, { scopes: ["accounts:read"] });
-    const headers = { authorization: `Management ${limited.managementKey}` };
-    expect(await change({ managementKey: null, headers })).toMatchObject({ status: 403, charged: 0 });
+    const { entry, managementKey } = keyEntry({ organizationId: organization.id, scopes: ["accounts:read"] });
+    await platform.publish(entry);
+    await eventually(async () => {
+      const refused = await change({ managementKey });
+      expect(refused).toMatchObject({ status: 403, charged: 0 });
+      expect(refused.headers.get("x-error-code")).toBe("MISSING_SCOPE");
+    });
     const stranger = await platform.organization(10);
     const theirs = { authorization: `Management ${stranger.managementKey}` };
     expect(await change({ managementKey: null, headers: theirs })).toMatchObject({ status: 403, charged: 0 });

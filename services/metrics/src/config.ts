@@ -17,10 +17,14 @@ const roles = z.string().transform((text, context): readonly Role[] => {
   return z.NEVER;
 });
 
-const windowsUrls = z
-  .string()
-  .transform((text) => text.split(",").map((url) => url.trim()))
-  .pipe(z.array(configFields.serviceUrl).min(1).max(MAX_WINDOWS_PROCESSES));
+const windowsUrls = z.string().transform((text, context) => {
+  const urls = z.array(configFields.serviceUrl).max(MAX_WINDOWS_PROCESSES);
+  const parsed = urls.safeParse(text.split(",").map((url) => url.trim()));
+  if (parsed.success) return parsed.data;
+  const message = `must be 1 to ${MAX_WINDOWS_PROCESSES} URLs beginning with http:// or https://, with commas`;
+  context.addIssue({ code: "custom", message });
+  return z.NEVER;
+});
 
 /** Milliseconds: 0 (off), or 100 to 5,000 (decisions, 10.2). */
 const coalesceMs = configFields

@@ -8,6 +8,7 @@ import { openPassword, systemClock, toIso } from "@kapi/kernel";
 import { ADMISSION_LIBRARY, admit, type WalletState } from "@kapi/admission/redis";
 import { startRedis, type RedisConnection } from "@kapi/redis";
 import { configFields, createLogger, Health, loadConfig, Scope } from "@kapi/runtime";
+import { freePort } from "@kapi/servers";
 import {
   startOwnerClient,
   createTestEnvironment,
@@ -23,7 +24,6 @@ import { z } from "zod";
 import { ConfigSchema } from "../src/config.ts";
 import { startService } from "../src/service.ts";
 import { startCommandStatus, type StandIn } from "./command-status-stand-in.ts";
-import { freePort } from "./free-port.ts";
 
 const Created = z.object({ organizationId: z.guid(), walletId: z.guid() });
 const CreatedKey = z.object({ keyId: z.string(), managementKey: z.string() });

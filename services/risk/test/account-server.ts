@@ -44,7 +44,8 @@ export async function startAccountServer(options: AccountServerOptions): Promise
   const server = createServer((request, response) => {
     void answerTo(request, options, accounts).then((answer) => {
       const status = started.isUnavailable ? 500 : answer === null ? 404 : 200;
-      response.writeHead(status, { "content-type": "application/json" });
+      const code = status === 404 ? { "x-error-code": "ACCOUNT_NOT_FOUND" } : {};
+      response.writeHead(status, { "content-type": "application/json", ...code });
       response.end(JSON.stringify(status === 200 ? answer : { error: "none" }));
     });
   });

@@ -90,6 +90,8 @@ beforeEach(() => {
 
 /** The end of the log when a member acquires the partition; null: the cluster does not answer. */
 let endOfLog: number | null = 0;
+/** Rules of one partition that a round of activations tries, and more than that. */
+const MORE_THAN_A_ROUND = 101;
 
 /** The evaluator of a process that read these tokens before it joined the group. */
 function startMember(
@@ -245,6 +247,34 @@ it("makes new rules active only from an offset after the valuations that a crash
   endOfLog = 0;
   expect(await database.query(ACTIVE, [account])).toEqual([{ version: 1, log_offset: 1 }]);
   expect(await database.query(BREACHES, [account])).toEqual([]);
+});
+
+it("activates rules although more rules than fit in a round wait on a partition that has valuations to compare first", async () => {
+  const account = anyAccountNumber();
+  const owner = startMember();
+  const behind = partition;
+  owner.assign([behind, behind + 1], 1);
+  for (let count = 0; count < MORE_THAN_A_ROUND; count++) await setRules(anyAccountNumber(), MAX_LOSS);
+  endOfLog = 1;
+  await owner.activateWaiting();
+  endOfLog = 0;
+  partition += 1;
+  await setRules(account, MAX_LOSS);
+  await owner.activateWaiting();
+  expect(await database.query(ACTIVE, [account])).toEqual([{ version: 1, log_offset: 0 }]);
+});
+
+it("activates the rules of a partition although those of another partition cannot be activated", async () => {
+  const account = anyAccountNumber();
+  const [owner, other] = [startMember(), startMember()];
+  other.assign([partition], 2);
+  await other.addValuations(partition, []);
+  owner.assign([partition, partition + 1], 1);
+  await setRules(anyAccountNumber(), MAX_LOSS);
+  partition += 1;
+  await setRules(account, MAX_LOSS);
+  await expect(owner.activateWaiting()).rejects.toThrow(RetryableError);
+  expect(await database.query(ACTIVE, [account])).toEqual([{ version: 1, log_offset: 0 }]);
 });
 
 it("rejects valuations with a RetryableError if the cluster does not answer after an assignment", async () => {

@@ -180,6 +180,21 @@ describe("a delivery", () => {
     expect((await harness.call("POST", `/webhooks/${id}/test`)).code).toBe("ENDPOINT_DISABLED");
   });
 
+  it("answered 410 by a former URL does not disable the endpoint", async () => {
+    let answer = (): void => expect.fail("no delivery was received");
+    receiver.answer = (...request) => (answer = () => status(410)(...request));
+    const { id } = await tested();
+    await eventually(() => expect(receiver.received).toHaveLength(1));
+    const next = await Receiver.start();
+    await harness.call("PATCH", `/webhooks/${id}`, { url: next.url });
+    answer();
+    await harness.attempted(id, 1);
+    await harness.call("POST", `/webhooks/${id}/test`);
+    await eventually(() => expect(next.received).toHaveLength(1));
+    expect(await harness.endpoint(id)).toMatchObject({ status: "enabled" });
+    await next.stop();
+  });
+
   it("answered 429 with Retry-After pauses all deliveries to that endpoint", async () => {
     receiver.answer = status(429, { "retry-after": "600" });
     const { id } = await tested();

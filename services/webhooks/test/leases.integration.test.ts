@@ -119,3 +119,14 @@ it("any process can lease a delivery whose lease expired; the first recorded att
   await deliveries.record([attempt(late, 500)], clock.nowMs());
   expect(await shown(again)).toMatchObject([{ status: "pending", attempts: [{ number: 1, status: 500 }] }]);
 });
+
+it("a process that releases its expired lease does not end the lease of another process", async () => {
+  const endpointId = await endpointWithDue(1);
+  const expired = await lease(endpointId, 5);
+  clock.advance(LEASE_MS);
+  const current = await lease(endpointId, 5);
+  await deliveries.release(expired, clock.nowMs());
+  expect(await lease(endpointId, 5)).toEqual([]);
+  await deliveries.release(current, clock.nowMs());
+  expect(await lease(endpointId, 5)).toHaveLength(1);
+});

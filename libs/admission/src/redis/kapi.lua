@@ -44,8 +44,8 @@ local function now_ms()
   return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
 
--- A bucket is kept as long as an empty bucket takes to become full, and up to this time longer. So
--- most requests need not set the expiry of the bucket.
+-- A bucket expires after the time in which an empty bucket becomes full, or up to this time later.
+-- So most requests need not set the expiry of the bucket.
 local BUCKET_SPARE_MS = 60000
 
 -- Takes a token and returns 0, or returns the milliseconds until the next token.

@@ -1,7 +1,7 @@
 /**
  * Publishes valuations to `trading.valuations`, in order per account. The exception: a valuation
- * whose first send failed can follow a newer valuation of its account. While the queue is full, only
- * the newest of an account's further valuations is kept: older ones have no use.
+ * whose first send failed can follow a newer valuation of its account. While the queue is full,
+ * only the newest of an account's further valuations is kept: older ones have no use.
  */
 import { TOPICS } from "@kapi/contracts";
 import { delay } from "@kapi/kernel";

@@ -201,7 +201,7 @@ export interface components {
              * @description Time of the request, UTC.
              */
             at: string;
-            /** @description Who caused it; null or absent if nobody did through kapi. */
+            /** @description Who caused it; null or absent if it was not requested through kapi, or if an earlier release recorded it. */
             createdBy?: components["schemas"]["Actor"] | null;
         };
         /** @description Configuration of a trading server. */
@@ -414,7 +414,7 @@ export interface components {
             positionId: string;
             /** @description Ids of the deals that closed it. */
             dealIds: string[];
-            /** @description Price of the last of these deals. */
+            /** @description Price of the last deal in `dealIds`. */
             price: number;
         };
         /** @description The version of the risk rules that a command made. */
@@ -498,7 +498,7 @@ export interface components {
             dealId: string | null;
             /** @description Id of the transaction that this one reverses; null if it reverses none. */
             reversalOf: string | null;
-            /** @description Who caused it; null or absent if nobody did through kapi. */
+            /** @description Who caused it; null or absent if it was not requested through kapi, or if an earlier release recorded it. */
             createdBy?: components["schemas"]["Actor"] | null;
             /**
              * Format: date-time
@@ -908,13 +908,13 @@ export interface components {
             /** @description The evidence of the breach. */
             evidence: components["schemas"]["BreachEvidenceState"];
         };
-        /** @description What evidence a breach has, and what it shows. */
+        /** @description What evidence a breach has, and what the evidence shows. */
         BreachEvidenceState: {
             /** @description `pending`: kapi still collects the evidence, usually until about a minute and a half after the breach, and for at most an hour. `stored`: read it with `getBreachEvidence`. `none`: it was deleted after 400 days, or kapi could not collect it. */
             status: components["schemas"]["EvidenceStatus"];
             /** @description Sequence of the live sample that includes the breach; null if the evidence is not stored, or if no sample includes the breach. */
             sequence: number | null;
-            /** @description The lowest equity in the minute after the breach, or for a profit target the highest value; null unless stored. In units of the account's currency, with two decimals. */
+            /** @description The lowest equity in the minute after the breach, or for a profit target the highest equity or balance, whichever the rule compares; null unless stored. In units of the account's currency, with two decimals. */
             extremeValue: Money | null;
             /** @description When the trading server measured `extremeValue`, UTC; null unless stored. */
             extremeAt: string | null;
@@ -1111,11 +1111,11 @@ export interface components {
         EvidenceReference: {
             /** @description The value, with the deposits and withdrawals since `at`. Decimal text in units of the account's currency, with two decimals. */
             value: string;
-            /** @description The value of which a limit in percent is a share. Decimal text in units of the account's currency, with two decimals. */
+            /** @description A limit in percent is a percentage of this value. Decimal text in units of the account's currency, with two decimals. */
             base: string;
             /**
              * Format: date-time
-             * @description When the values of the reference were measured, UTC.
+             * @description When the values of the reference were measured; if the reference is the start value of the rule, when the rule became active. UTC.
              */
             at: string;
         };
@@ -1182,7 +1182,7 @@ export interface components {
             value: string;
             /** @description Index in `records` of the valuation that reached the threshold; null if it is not in `records`, or not known. */
             valuationIndex: number | null;
-            /** @description The lowest equity in the minute after the breach, for a profit target the highest value. Decimal text in units of the account's currency, with two decimals. */
+            /** @description The lowest equity in the minute after the breach, for a profit target the highest equity or balance, whichever the rule compares. Decimal text in units of the account's currency, with two decimals. */
             extremeValue: string;
             /**
              * Format: date-time
@@ -1417,7 +1417,7 @@ export interface components {
             serverIds: string[] | null;
             /** @description Whether events are sent to the endpoint. */
             status: components["schemas"]["WebhookStatus"];
-            /** @description `owner` (you), `gone` (it answered 410), or `failing` (all attempts failed for 5 days); null while enabled. */
+            /** @description `owner` (you), `gone` (the endpoint answered 410), or `failing` (all attempts failed for 5 days); null while enabled. */
             disabledReason: components["schemas"]["WebhookDisabledReason"] | null;
             /** @description Start of the current series of failed attempts, UTC; null if the last attempt did not fail. */
             failingSince: string | null;
@@ -1610,7 +1610,7 @@ export interface components {
              * @description When the command expires if it was not carried out before, UTC.
              */
             deadlineAt?: string;
-            /** @description Who caused it; null or absent if nobody did through kapi. */
+            /** @description Who caused it; null or absent if it was not requested through kapi, or if an earlier release recorded it. */
             createdBy?: components["schemas"]["Actor"] | null;
         };
         /** @description A change of name or leverage. */
@@ -1672,7 +1672,7 @@ export interface components {
              * @description When the command expires if it was not carried out before, UTC.
              */
             deadlineAt?: string;
-            /** @description Who caused it; null or absent if nobody did through kapi. */
+            /** @description Who caused it; null or absent if it was not requested through kapi, or if an earlier release recorded it. */
             createdBy?: components["schemas"]["Actor"] | null;
         };
         /** @description The enabling of an account. */
@@ -1729,7 +1729,7 @@ export interface components {
              * @description When the command expires if it was not carried out before, UTC.
              */
             deadlineAt?: string;
-            /** @description Who caused it; null or absent if nobody did through kapi. */
+            /** @description Who caused it; null or absent if it was not requested through kapi, or if an earlier release recorded it. */
             createdBy?: components["schemas"]["Actor"] | null;
         };
         /** @description The disabling of an account. */
@@ -1789,7 +1789,7 @@ export interface components {
              * @description When the command expires if it was not carried out before, UTC.
              */
             deadlineAt?: string;
-            /** @description Who caused it; null or absent if nobody did through kapi. */
+            /** @description Who caused it; null or absent if it was not requested through kapi, or if an earlier release recorded it. */
             createdBy?: components["schemas"]["Actor"] | null;
         };
         /** @description The archiving of an account. */
@@ -1846,7 +1846,7 @@ export interface components {
              * @description When the command expires if it was not carried out before, UTC.
              */
             deadlineAt?: string;
-            /** @description Who caused it; null or absent if nobody did through kapi. */
+            /** @description Who caused it; null or absent if it was not requested through kapi, or if an earlier release recorded it. */
             createdBy?: components["schemas"]["Actor"] | null;
         };
         /** @description The queued deletion of an account. */
@@ -1903,7 +1903,7 @@ export interface components {
              * @description When the command expires if it was not carried out before, UTC.
              */
             deadlineAt?: string;
-            /** @description Who caused it; null or absent if nobody did through kapi. */
+            /** @description Who caused it; null or absent if it was not requested through kapi, or if an earlier release recorded it. */
             createdBy?: components["schemas"]["Actor"] | null;
         };
         /** @description The closing of all positions of an account. */
@@ -1960,7 +1960,7 @@ export interface components {
              * @description When the command expires if it was not carried out before, UTC.
              */
             deadlineAt?: string;
-            /** @description Who caused it; null or absent if nobody did through kapi. */
+            /** @description Who caused it; null or absent if it was not requested through kapi, or if an earlier release recorded it. */
             createdBy?: components["schemas"]["Actor"] | null;
         };
         /** @description The change of an account to close-only. */
@@ -2017,7 +2017,7 @@ export interface components {
              * @description When the command expires if it was not carried out before, UTC.
              */
             deadlineAt?: string;
-            /** @description Who caused it; null or absent if nobody did through kapi. */
+            /** @description Who caused it; null or absent if it was not requested through kapi, or if an earlier release recorded it. */
             createdBy?: components["schemas"]["Actor"] | null;
         };
         /** @description A new trading password. */
@@ -2074,7 +2074,7 @@ export interface components {
              * @description When the command expires if it was not carried out before, UTC.
              */
             deadlineAt?: string;
-            /** @description Who caused it; null or absent if nobody did through kapi. */
+            /** @description Who caused it; null or absent if it was not requested through kapi, or if an earlier release recorded it. */
             createdBy?: components["schemas"]["Actor"] | null;
         };
         /** @description A new investor password. */
@@ -2131,7 +2131,7 @@ export interface components {
              * @description When the command expires if it was not carried out before, UTC.
              */
             deadlineAt?: string;
-            /** @description Who caused it; null or absent if nobody did through kapi. */
+            /** @description Who caused it; null or absent if it was not requested through kapi, or if an earlier release recorded it. */
             createdBy?: components["schemas"]["Actor"] | null;
         };
         /** @description An export of an account's history. */
@@ -2195,7 +2195,7 @@ export interface components {
              * @description When the command expires if it was not carried out before, UTC.
              */
             deadlineAt?: string;
-            /** @description Who caused it; null or absent if nobody did through kapi. */
+            /** @description Who caused it; null or absent if it was not requested through kapi, or if an earlier release recorded it. */
             createdBy?: components["schemas"]["Actor"] | null;
         };
         /** @description A deposit. */
@@ -2257,7 +2257,7 @@ export interface components {
              * @description When the command expires if it was not carried out before, UTC.
              */
             deadlineAt?: string;
-            /** @description Who caused it; null or absent if nobody did through kapi. */
+            /** @description Who caused it; null or absent if it was not requested through kapi, or if an earlier release recorded it. */
             createdBy?: components["schemas"]["Actor"] | null;
         };
         /** @description A withdrawal. */
@@ -2319,7 +2319,7 @@ export interface components {
              * @description When the command expires if it was not carried out before, UTC.
              */
             deadlineAt?: string;
-            /** @description Who caused it; null or absent if nobody did through kapi. */
+            /** @description Who caused it; null or absent if it was not requested through kapi, or if an earlier release recorded it. */
             createdBy?: components["schemas"]["Actor"] | null;
         };
         /** @description A change of the risk rules of an account. */
@@ -2379,7 +2379,7 @@ export interface components {
              * @description When the command expires if it was not carried out before, UTC.
              */
             deadlineAt?: string;
-            /** @description Who caused it; null or absent if nobody did through kapi. */
+            /** @description Who caused it; null or absent if it was not requested through kapi, or if an earlier release recorded it. */
             createdBy?: components["schemas"]["Actor"] | null;
         };
         /** @description The removal of the risk rules of an account. */
@@ -2439,7 +2439,7 @@ export interface components {
              * @description When the command expires if it was not carried out before, UTC.
              */
             deadlineAt?: string;
-            /** @description Who caused it; null or absent if nobody did through kapi. */
+            /** @description Who caused it; null or absent if it was not requested through kapi, or if an earlier release recorded it. */
             createdBy?: components["schemas"]["Actor"] | null;
         };
         /** @description A change of a risk template. */
@@ -2505,7 +2505,7 @@ export interface components {
              * @description When the command expires if it was not carried out before, UTC.
              */
             deadlineAt?: string;
-            /** @description Who caused it; null or absent if nobody did through kapi. */
+            /** @description Who caused it; null or absent if it was not requested through kapi, or if an earlier release recorded it. */
             createdBy?: components["schemas"]["Actor"] | null;
         };
         /** @description The deletion of a risk template. */
@@ -2567,7 +2567,7 @@ export interface components {
              * @description When the command expires if it was not carried out before, UTC.
              */
             deadlineAt?: string;
-            /** @description Who caused it; null or absent if nobody did through kapi. */
+            /** @description Who caused it; null or absent if it was not requested through kapi, or if an earlier release recorded it. */
             createdBy?: components["schemas"]["Actor"] | null;
         };
         /** @description A transaction in an export. */
@@ -2605,7 +2605,7 @@ export interface components {
             dealId: string | null;
             /** @description Id of the transaction that this one reverses; null if it reverses none. */
             reversalOf: string | null;
-            /** @description Who caused it; null or absent if nobody did through kapi. */
+            /** @description Who caused it; null or absent if it was not requested through kapi, or if an earlier release recorded it. */
             createdBy?: components["schemas"]["Actor"] | null;
             /**
              * Format: date-time
@@ -2764,7 +2764,7 @@ export interface components {
             limit: components["schemas"]["RiskLimit"];
             /** @description Absent: the loss counts from `startValue`. `equity` or `balance`: from its highest value since the rule was set, and at least from `startValue`. */
             trailing?: components["schemas"]["RiskBasis"];
-            /** @description Value from which the loss or profit counts when the rule is set. Absent: the initial balance of the account. In units of the account's currency, with two decimals. */
+            /** @description Value from which the loss or profit counts. Deposits and withdrawals after the rule is set change this value. Absent: the initial balance of the account. In units of the account's currency, with two decimals. */
             startValue?: Money;
             /** @description Only with `trailing`: the threshold never rises above this value, plus the deposits minus the withdrawals since the rule was set. In units of the account's currency, with two decimals. */
             lockAt?: Money;
@@ -2786,7 +2786,7 @@ export interface components {
             target: components["schemas"]["RiskLimit"];
             /** @description Value that must reach the target. */
             basis: components["schemas"]["RiskBasis"];
-            /** @description Value from which the loss or profit counts when the rule is set. Absent: the initial balance of the account. In units of the account's currency, with two decimals. */
+            /** @description Value from which the loss or profit counts. Deposits and withdrawals after the rule is set change this value. Absent: the initial balance of the account. In units of the account's currency, with two decimals. */
             startValue?: Money;
         };
         /** @description A change of an account, with the account after it. */
@@ -3166,7 +3166,7 @@ export interface components {
                 dealId: string | null;
                 /** @description Id of the transaction that this one reverses; null if it reverses none. */
                 reversalOf: string | null;
-                /** @description Who caused it; null or absent if nobody did through kapi. */
+                /** @description Who caused it; null or absent if it was not requested through kapi, or if an earlier release recorded it. */
                 createdBy?: components["schemas"]["Actor"] | null;
                 /**
                  * Format: date-time
@@ -3475,7 +3475,7 @@ export interface components {
                 errorCode: components["schemas"]["CommandErrorCode"] | null;
                 /** @description Why the command failed or expired, for people; null otherwise. */
                 errorMessage: string | null;
-                /** @description Who caused it; null or absent if nobody did through kapi. */
+                /** @description Who caused it; null or absent if it was not requested through kapi, or if an earlier release recorded it. */
                 createdBy?: components["schemas"]["Actor"] | null;
             };
         };
@@ -3905,7 +3905,7 @@ export interface components {
                 dealId: string | null;
                 /** @description Id of the transaction that this one reverses; null if it reverses none. */
                 reversalOf: string | null;
-                /** @description Who caused it; null or absent if nobody did through kapi. */
+                /** @description Who caused it; null or absent if it was not requested through kapi, or if an earlier release recorded it. */
                 createdBy?: components["schemas"]["Actor"] | null;
                 /**
                  * Format: date-time
@@ -4256,7 +4256,7 @@ export interface components {
                 errorCode: components["schemas"]["CommandErrorCode"] | null;
                 /** @description Why the command failed or expired, for people; null otherwise. */
                 errorMessage: string | null;
-                /** @description Who caused it; null or absent if nobody did through kapi. */
+                /** @description Who caused it; null or absent if it was not requested through kapi, or if an earlier release recorded it. */
                 createdBy?: components["schemas"]["Actor"] | null;
             };
         };
@@ -4438,7 +4438,7 @@ export interface components {
         };
         ListCreditUsageQuery: {
             /**
-             * @description Number of the page, from 1. With `cursor` it is left out, or 1. Records that are added meanwhile shift the pages: read long lists by `cursor`.
+             * @description Number of the page, from 1. With `cursor`, omit `page` or send 1. Records that are added meanwhile shift the pages: read long lists by `cursor`.
              * @default 1
              */
             page?: number;
@@ -4447,7 +4447,7 @@ export interface components {
              * @default 20
              */
             limit?: number;
-            /** @description `nextCursor` of the page before: the page after it, without repeated or skipped records. Repeat the filters of the first page. */
+            /** @description `nextCursor` of the previous page. The answer is the next page, without repeated or skipped records. Repeat the filters of the first page. */
             cursor?: string;
             /**
              * Format: date-time
@@ -4470,7 +4470,7 @@ export interface components {
             commandId?: string;
         };
         ListTradingAccountsQuery: {
-            /** @description Number of the page, from 1. With `cursor` it is left out, or 1. Records that are added meanwhile shift the pages: read long lists by `cursor`. */
+            /** @description Number of the page, from 1. With `cursor`, omit `page` or send 1. Records that are added meanwhile shift the pages: read long lists by `cursor`. */
             page?: number;
             /** @description Maximum number of records to return. */
             limit?: number;
@@ -4478,12 +4478,12 @@ export interface components {
             status?: components["schemas"]["AccountStatus"];
             /** @description Only accounts whose number or name contains this text. */
             search?: string;
-            /** @description `nextCursor` of the page before: the page after it, without repeated or skipped records. Repeat the filters of the first page. */
+            /** @description `nextCursor` of the previous page. The answer is the next page, without repeated or skipped records. Repeat the filters of the first page. */
             cursor?: string;
         };
         ListTradingAccountTransactionsQuery: {
             /**
-             * @description Number of the page, from 1. With `cursor` it is left out, or 1. Records that are added meanwhile shift the pages: read long lists by `cursor`.
+             * @description Number of the page, from 1. With `cursor`, omit `page` or send 1. Records that are added meanwhile shift the pages: read long lists by `cursor`.
              * @default 1
              */
             page?: number;
@@ -4492,7 +4492,7 @@ export interface components {
              * @default 20
              */
             limit?: number;
-            /** @description `nextCursor` of the page before: the page after it, without repeated or skipped records. Repeat the filters of the first page. */
+            /** @description `nextCursor` of the previous page. The answer is the next page, without repeated or skipped records. Repeat the filters of the first page. */
             cursor?: string;
             /**
              * Format: date-time
@@ -4522,7 +4522,7 @@ export interface components {
         };
         ListTradingAccountOrdersQuery: {
             /**
-             * @description Number of the page, from 1. With `cursor` it is left out, or 1. Records that are added meanwhile shift the pages: read long lists by `cursor`.
+             * @description Number of the page, from 1. With `cursor`, omit `page` or send 1. Records that are added meanwhile shift the pages: read long lists by `cursor`.
              * @default 1
              */
             page?: number;
@@ -4531,7 +4531,7 @@ export interface components {
              * @default 20
              */
             limit?: number;
-            /** @description `nextCursor` of the page before: the page after it, without repeated or skipped records. Repeat the filters of the first page. */
+            /** @description `nextCursor` of the previous page. The answer is the next page, without repeated or skipped records. Repeat the filters of the first page. */
             cursor?: string;
             /**
              * Format: date-time
@@ -4554,7 +4554,7 @@ export interface components {
         };
         ListAccountPositionsQuery: {
             /**
-             * @description Number of the page, from 1. With `cursor` it is left out, or 1. Records that are added meanwhile shift the pages: read long lists by `cursor`.
+             * @description Number of the page, from 1. With `cursor`, omit `page` or send 1. Records that are added meanwhile shift the pages: read long lists by `cursor`.
              * @default 1
              */
             page?: number;
@@ -4563,7 +4563,7 @@ export interface components {
              * @default 20
              */
             limit?: number;
-            /** @description `nextCursor` of the page before: the page after it, without repeated or skipped records. Repeat the filters of the first page. */
+            /** @description `nextCursor` of the previous page. The answer is the next page, without repeated or skipped records. Repeat the filters of the first page. */
             cursor?: string;
             /**
              * @description Only records with this status.
@@ -4589,7 +4589,7 @@ export interface components {
         };
         ListAccountDealsQuery: {
             /**
-             * @description Number of the page, from 1. With `cursor` it is left out, or 1. Records that are added meanwhile shift the pages: read long lists by `cursor`.
+             * @description Number of the page, from 1. With `cursor`, omit `page` or send 1. Records that are added meanwhile shift the pages: read long lists by `cursor`.
              * @default 1
              */
             page?: number;
@@ -4598,7 +4598,7 @@ export interface components {
              * @default 20
              */
             limit?: number;
-            /** @description `nextCursor` of the page before: the page after it, without repeated or skipped records. Repeat the filters of the first page. */
+            /** @description `nextCursor` of the previous page. The answer is the next page, without repeated or skipped records. Repeat the filters of the first page. */
             cursor?: string;
             /**
              * Format: date-time
@@ -4630,7 +4630,7 @@ export interface components {
         };
         ListCommandsQuery: {
             /**
-             * @description Number of the page, from 1. With `cursor` it is left out, or 1. Records that are added meanwhile shift the pages: read long lists by `cursor`.
+             * @description Number of the page, from 1. With `cursor`, omit `page` or send 1. Records that are added meanwhile shift the pages: read long lists by `cursor`.
              * @default 1
              */
             page?: number;
@@ -4639,7 +4639,7 @@ export interface components {
              * @default 20
              */
             limit?: number;
-            /** @description `nextCursor` of the page before: the page after it, without repeated or skipped records. Repeat the filters of the first page. */
+            /** @description `nextCursor` of the previous page. The answer is the next page, without repeated or skipped records. Repeat the filters of the first page. */
             cursor?: string;
             /** @description Only records with this status. */
             status?: components["schemas"]["CommandStatus"];
@@ -4692,7 +4692,7 @@ export interface components {
         };
         ListDailyDigestsQuery: {
             /**
-             * @description Number of the page, from 1. With `cursor` it is left out, or 1. Records that are added meanwhile shift the pages: read long lists by `cursor`.
+             * @description Number of the page, from 1. With `cursor`, omit `page` or send 1. Records that are added meanwhile shift the pages: read long lists by `cursor`.
              * @default 1
              */
             page?: number;
@@ -4701,7 +4701,7 @@ export interface components {
              * @default 20
              */
             limit?: number;
-            /** @description `nextCursor` of the page before: the page after it, without repeated or skipped records. Repeat the filters of the first page. */
+            /** @description `nextCursor` of the previous page. The answer is the next page, without repeated or skipped records. Repeat the filters of the first page. */
             cursor?: string;
             /**
              * Format: date
@@ -4733,7 +4733,7 @@ export interface components {
         };
         ListRiskBreachesQuery: {
             /**
-             * @description Number of the page, from 1. With `cursor` it is left out, or 1. Records that are added meanwhile shift the pages: read long lists by `cursor`.
+             * @description Number of the page, from 1. With `cursor`, omit `page` or send 1. Records that are added meanwhile shift the pages: read long lists by `cursor`.
              * @default 1
              */
             page?: number;
@@ -4742,7 +4742,7 @@ export interface components {
              * @default 20
              */
             limit?: number;
-            /** @description `nextCursor` of the page before: the page after it, without repeated or skipped records. Repeat the filters of the first page. */
+            /** @description `nextCursor` of the previous page. The answer is the next page, without repeated or skipped records. Repeat the filters of the first page. */
             cursor?: string;
             /**
              * Format: date-time
@@ -4771,7 +4771,7 @@ export interface components {
         };
         ListWebhookDeliveriesQuery: {
             /**
-             * @description Number of the page, from 1. With `cursor` it is left out, or 1. Records that are added meanwhile shift the pages: read long lists by `cursor`.
+             * @description Number of the page, from 1. With `cursor`, omit `page` or send 1. Records that are added meanwhile shift the pages: read long lists by `cursor`.
              * @default 1
              */
             page?: number;
@@ -4780,7 +4780,7 @@ export interface components {
              * @default 20
              */
             limit?: number;
-            /** @description `nextCursor` of the page before: the page after it, without repeated or skipped records. Repeat the filters of the first page. */
+            /** @description `nextCursor` of the previous page. The answer is the next page, without repeated or skipped records. Repeat the filters of the first page. */
             cursor?: string;
             /** @description Only records with this status. */
             status?: components["schemas"]["DeliveryStatus"];

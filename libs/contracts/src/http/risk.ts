@@ -202,7 +202,7 @@ export type RiskAlert = z.infer<typeof RiskAlert>;
  */
 export const EvidenceStatus = z.enum(["pending", "stored", "none"]);
 
-/** What evidence a breach has (decisions, 20), and what it shows. */
+/** What evidence a breach has (decisions, 20), and what the evidence shows. */
 export const BreachEvidenceState = z.object({
   status: EvidenceStatus,
   /**

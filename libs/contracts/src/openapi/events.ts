@@ -33,7 +33,7 @@ const KIND_TEXTS: Readonly<Record<WebhookKind, string>> = {
   "risk.warning":
     "The loss or profit of an account has reached the share of a limit at which you asked for a warning. The event comes once for a rule and a period, and not after the breach.",
   "risk.evidence_stored":
-    "The evidence of a breach is stored, about a minute and a half after the breach. Read the evidence with `getBreachEvidence`. `evidence` has the lowest equity in the minute after the breach (for a profit target the highest value), and the sequence of the live sample that includes the breach.",
+    "The evidence of a breach is stored, about a minute and a half after the breach. Read the evidence with `getBreachEvidence`. `evidence` has the lowest equity in the minute after the breach (for a profit target the highest equity or balance), and the sequence of the live sample that includes the breach.",
   "credits.low_balance": "The wallet of the organization came down to its low-balance threshold.",
   "webhook.test": "Sent to one endpoint when you ask for it.",
   "command.succeeded": "A command has succeeded. Only to endpoints that name this kind.",

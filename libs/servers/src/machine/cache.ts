@@ -22,7 +22,10 @@ export async function cached(cache: string, name: string, fill: (folder: string)
   const filling = mkdtempSync(path.join(cache, `${name}.filling-`));
   try {
     await fill(filling);
-    if (!existsSync(folder)) renameSync(filling, folder);
+    renameSync(filling, folder);
+  } catch (error) {
+    // Another process has filled the folder meanwhile.
+    if (!existsSync(folder)) throw error;
   } finally {
     rmSync(filling, { recursive: true, force: true });
   }

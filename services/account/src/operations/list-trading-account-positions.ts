@@ -9,7 +9,7 @@ interface PositionDependencies extends CatchUpDependencies {
 }
 
 /**
- * Body of "list account positions", newest first; null if there is no such account. `status=open`
+ * Body of `listTradingAccountPositions`, newest first; null if there is no such account. `status=open`
  * first books up to the trading server's sequence, or rejects as {@link catchUp} does (decisions,
  * 4.11).
  */

@@ -28,7 +28,7 @@ async function maintain(months: Partial<MonthRepository>, signal: AbortSignal): 
   return logged;
 }
 
-it("a stop while outcomes are archived drops nothing, and is not reported as a statement that uses the month", async () => {
+it("if the process stops while outcomes are archived, the month is not dropped, and nothing is logged", async () => {
   const stop = new AbortController();
   const archiveOutcomes = (): Promise<number> => {
     stop.abort();

@@ -37,6 +37,13 @@ it.each([
   expect(read?.record.details).toMatchObject({ unreadable: { [name]: JSON.stringify(value) } });
 });
 
+it.each(["\\u0000", "\\\\ud83d", "a\\ud83d\\u0000"])("reads the details %j, whose backslashes are text", (name) => {
+  expect(readAuditEvent({ ...EVENT, details: { name } }, NOW_MS)).toMatchObject({
+    record: { details: { name } },
+    unreadable: [],
+  });
+});
+
 it("leaves out an address that is too long, and shortens the text of an unreadable field", () => {
   expect(readAuditEvent({ ...EVENT, address: "a".repeat(65) }, NOW_MS)).toMatchObject({
     record: { address: null, details: EVENT.details },

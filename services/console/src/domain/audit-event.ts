@@ -7,8 +7,11 @@ import type { FetchedAuditRecord } from "./audit.ts";
 export const UNREADABLE_ACTION = "unreadable";
 /** Maximum number of characters kept of an unreadable field. */
 const MAX_UNREADABLE_CHARACTERS = 500;
-/** JSON of NUL or half a surrogate pair: PostgreSQL would reject the whole batch. */
-const NOT_STORABLE = /\\u(?:0000|d[89a-f])/;
+/**
+ * JSON of NUL or half a surrogate pair: PostgreSQL would reject the whole batch. Two backslashes
+ * are one backslash in the text, and begin no such escape.
+ */
+const NOT_STORABLE = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/;
 
 const Named = AuditEvent.pick({ eventId: true }).loose();
 const { organizationId, at, action, actor, address, subject, details } = AuditEvent.shape;

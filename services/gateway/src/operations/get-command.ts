@@ -52,8 +52,8 @@ async function findCommand(
   if (read !== null) return read;
   const recorded = await admission.recordedMessage(organizationId, commandId);
   if (recorded !== null) return Buffer.from(JSON.stringify({ command: queuedCommand(recorded) }));
-  // The record may have expired between the two reads, after command-status got the command. A
-  // command that neither has was never accepted.
+  // Between the two reads, command-status may have stored the command and deleted the message of
+  // the record. If command-status still does not have the command, the command was never accepted.
   return commandStatus.read(organizationId, commandId);
 }
 

@@ -226,7 +226,7 @@ function includes({ from, to }: SampleEvidence, offset: number): boolean {
   return from < offset && to >= offset;
 }
 
-/** The lowest equity since a breach; for a profit target, the highest value. */
+/** The lowest equity since a breach; for a profit target, the highest equity or balance. */
 export function extremeOf(unproven: UnprovenBreach, valuations: readonly LoggedValuation[]): Extreme {
   const { valueMinor, measuredAtMs, valuationOffset } = unproven;
   const isProfit = unproven.breach.rule.type === "profitTarget";

@@ -137,7 +137,10 @@ export interface EvaluationStore {
    * @throws NotOwner if a member of a later generation has acquired the partition since the join.
    */
   acquire(partition: number, topicId: string, membership: Membership): Promise<PartitionStart>;
-  /** The versions of these partitions that are not active yet, oldest first, at most `limit`. */
+  /**
+   * The versions of these partitions that are not active yet: of each partition at most `limit`,
+   * oldest first.
+   */
   waiting(partitions: readonly number[], limit: number): Promise<readonly RuleVersion[]>;
   /** Stores `nextOffset` and the states that changed. @throws NotOwner */
   checkpoint(owner: PartitionOwner, nextOffset: number, states: readonly StateText[]): Promise<void>;

@@ -16,7 +16,7 @@ import type { Logger } from "@kapi/runtime";
 import { NotOwner } from "../domain/ports.ts";
 import { type PartitionDependencies, PartitionEvaluator, type ValuationMessage } from "./partition-evaluator.ts";
 
-/** Maximum number of versions in one round of activations. */
+/** Maximum number of versions of one partition in a round of activations. */
 const MAX_ACTIVATIONS = 100;
 /**
  * How long this process waits for the assignment that follows when another process has taken a
@@ -110,14 +110,23 @@ export class Evaluator {
     this.#partitions.delete(partition);
   }
 
-  /** Activates the versions of rules that wait on the partitions of this process. */
+  /**
+   * Activates the versions of rules that wait on the partitions of this process. After an error the
+   * other partitions go on; then throws the first error.
+   */
   async activateWaiting(): Promise<void> {
     const { partitions } = this;
     if (partitions.length === 0) return;
-    for (const version of await this.#options.store.waiting(partitions, MAX_ACTIVATIONS)) {
-      if (!this.#assigned.has(version.partition) || this.#lost.has(version.partition)) continue;
-      await this.#owned(version.partition, "rules cannot be activated", (one) => one.activate(version));
-    }
+    const waiting = await this.#options.store.waiting(partitions, MAX_ACTIVATIONS);
+    await forEach(
+      Map.groupBy(waiting, ({ partition }) => partition),
+      async ([partition, versions]) => {
+        for (const version of versions) {
+          if (!this.partitions.includes(partition)) return;
+          await this.#owned(partition, "rules cannot be activated", (one) => one.activate(version));
+        }
+      },
+    );
   }
 
   /**
@@ -125,13 +134,9 @@ export class Evaluator {
    * once would slow down the storing of breaches in the same database.
    */
   async checkpoint(): Promise<void> {
-    const owned = [...this.#partitions.keys()];
-    const failures: unknown[] = [];
-    for (const partition of owned) {
-      const storing = this.#owned(partition, "a checkpoint cannot be stored", (one) => one.checkpoint());
-      await storing.catch((error: unknown) => failures.push(error));
-    }
-    if (failures.length > 0) throw failures[0];
+    await forEach([...this.#partitions.keys()], (partition) =>
+      this.#owned(partition, "a checkpoint cannot be stored", (one) => one.checkpoint()),
+    );
   }
 
   async #owned<T>(partition: number, what: string, work: (one: PartitionEvaluator) => Promise<T>): Promise<T> {
@@ -173,6 +178,13 @@ export class Evaluator {
     );
     return new PartitionEvaluator(partition, { ...start, end }, this.#options);
   }
+}
+
+/** Works on one after another, also after an error; then throws the first error. */
+async function forEach<T>(all: Iterable<T>, work: (one: T) => Promise<void>): Promise<void> {
+  const failures: unknown[] = [];
+  for (const one of all) await work(one).catch((error: unknown) => failures.push(error));
+  if (failures.length > 0) throw failures[0];
 }
 
 async function isAcquired(acquiring: Promise<unknown>): Promise<boolean> {

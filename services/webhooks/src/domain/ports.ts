@@ -172,10 +172,16 @@ export interface EndpointStore {
     by: ChangedBy,
   ): Promise<Endpoint | null>;
   /**
-   * Disables an enabled endpoint; for the reason `failing` only if its `failingSinceMs` is at or
-   * before `failingBeforeMs`. Returns whether this call disabled the endpoint.
+   * Disables an enabled endpoint if its URL is still `url`; for the reason `failing` only if its
+   * `failingSinceMs` is at or before `failingBeforeMs`. Returns whether this call disabled the
+   * endpoint.
    */
-  disable(endpointId: string, reason: WebhookDisabledReason, nowMs: number, failingBeforeMs: number): Promise<boolean>;
+  disable(
+    endpoint: Pick<Endpoint, "id" | "url">,
+    reason: WebhookDisabledReason,
+    nowMs: number,
+    failingBeforeMs: number,
+  ): Promise<boolean>;
 }
 
 /**

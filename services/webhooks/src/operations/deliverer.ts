@@ -266,7 +266,7 @@ export class Deliverer {
     const isFailing = endpoint.failingSinceMs !== null && endpoint.failingSinceMs <= failingBeforeMs;
     if (!gone && !isFailing) return;
     const reason = gone ? "gone" : "failing";
-    if (!(await endpoints.disable(endpoint.id, reason, nowMs, failingBeforeMs))) return;
+    if (!(await endpoints.disable(endpoint, reason, nowMs, failingBeforeMs))) return;
     countDisabled(reason);
     endpointCache.forget(endpoint.id);
     const { id: endpointId, organizationId } = endpoint;

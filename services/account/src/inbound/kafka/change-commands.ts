@@ -13,9 +13,9 @@ import type { QueuedOperations } from "../../operations/queued-operations.ts";
 type Run<M> = (serverId: string, messages: readonly M[]) => Promise<ChangeRun[]>;
 
 /**
- * What changes of existing accounts need. `changeTradingAccounts` and `settleTradingAccounts`
- * return one result for each message, in order. They reject if the trading server gives no clear
- * answer.
+ * The dependencies of the functions of this file. `changeTradingAccounts` and
+ * `settleTradingAccounts` return one result for each message, in order. They reject if the trading
+ * server gives no clear answer.
  */
 export interface ChangeCommandsOptions {
   /** Sends the changes of newly leased commands. */

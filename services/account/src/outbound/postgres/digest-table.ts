@@ -184,8 +184,8 @@ function write(
     column(digests.map(({ sums }) => sums.realizedPnlMinor)),
     column(digests.map(({ sums }) => sums.swapMinor)),
     column(digests.map(({ sums }) => sums.hashes.digest())),
-    // An account without deals on a day has no digest, which counts as revision 1. If the digests of
-    // the day are already made, a new digest is therefore revision 2.
+    // An account without deals on a day has no digest, which counts as revision 1. If the digests
+    // of the day are already made, a new digest is therefore revision 2.
     column(digests.map(({ day }) => (day <= madeThrough ? 2 : 1))),
   ]);
 }

@@ -9,7 +9,7 @@ const instant = (name: string): string => `${instantText(name)} as ${name}`;
 
 export const ORDER_COLUMNS = `id, n, symbol, side, order_type, volume, status, ${instant("created_at")},
   ${instant("executed_at")}`;
-/** Columns of the table `t`. */
+/** The query must give the positions the alias `t`. */
 export const POSITION_COLUMNS = `id, n, order_id, symbol, side, volume, ${openedVolume("live")} as opened_volume,
   open_price, status, ${instant("opened_at")}, ${instant("closed_at")}`;
 export const DEAL_COLUMNS = `id, n, order_id, position_id, symbol, side, kind, volume, price, commission_minor,

@@ -162,9 +162,9 @@ export async function retried<T>(work: () => Promise<T>): Promise<T> {
     return await work();
   } catch (error) {
     if (isTransient(error)) throw new RetryableError("PostgreSQL is unavailable", { cause: error });
-    // The table `commands` of release 0.1.0 has two unique indexes, and `on conflict` names one of
-    // them. The statement of that release names the other index, and may insert the same row at the
-    // same time. The retry finds that row.
+    // The table `commands` of release 0.1.0 has two unique indexes. `on conflict` of this release
+    // names one of them, `on conflict` of release 0.1.0 the other. A process of release 0.1.0 may
+    // insert the same row at the same time. The retry finds that row.
     if (isUniqueViolation(error)) throw new RetryableError("another process stored the same row", { cause: error });
     throw error;
   }

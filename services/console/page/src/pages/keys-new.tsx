@@ -10,10 +10,7 @@ interface NewKeyProps {
   readonly onDone: () => void;
 }
 
-/**
- * A new key. It is shown once, until the person confirms that it is stored, creates another key or
- * leaves the page.
- */
+/** A new key. It is shown once, until the person confirms that it is stored or leaves the page. */
 export function NewKey({ created, onDone }: NewKeyProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   const { apiUrl } = useSession();

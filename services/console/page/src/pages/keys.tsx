@@ -20,12 +20,12 @@ export function KeysPage() {
   const { apiUrl } = useSession();
   const keys = useData("keys", (signal) => api.keys(signal));
   const [creating, setCreating] = useState(false);
-  const [created, setCreated] = useState<CreatedConsoleKeyAnswer | null>(null);
+  const [created, setCreated] = useState<readonly CreatedConsoleKeyAnswer[]>([]);
   const [revoking, setRevoking] = useState<ListedConsoleKey | null>(null);
   const [revokedId, setRevokedId] = useState<string | null>(null);
   const show = (answer: CreatedConsoleKeyAnswer): void => {
     setCreating(false);
-    setCreated(answer);
+    setCreated((before) => [answer, ...before]);
     keys.reload();
   };
   const revoke = async (keyId: string): Promise<void> => {
@@ -49,7 +49,13 @@ export function KeysPage() {
         Your backend uses a management key to call the API at <code>{apiUrl}</code>. A key created here can access all
         servers of the organization, within its scopes. Keep keys on trusted servers only.
       </p>
-      {created === null ? null : <NewKey created={created} onDone={() => setCreated(null)} />}
+      {created.map((answer) => (
+        <NewKey
+          key={answer.key.keyId}
+          created={answer}
+          onDone={() => setCreated((before) => before.filter((other) => other !== answer))}
+        />
+      ))}
       {revoked === undefined ? null : <Revoked revoked={revoked} />}
       <section class="card">
         <Loaded data={keys} what="the keys">

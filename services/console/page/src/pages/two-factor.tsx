@@ -167,11 +167,13 @@ function Enabled({ left, onChanged }: EnabledProps) {
     clear();
     await onChanged();
   });
-  const failure = replace.failure ?? disable.failure;
+  const [isDisabling, setIsDisabling] = useState(false);
+  const { failure } = isDisabling ? disable : replace;
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
-    const isDisabling = event.submitter?.getAttribute("value") === "disable";
-    if (isDisabling) disable.run();
+    const disables = event.submitter?.getAttribute("value") === "disable";
+    setIsDisabling(disables);
+    if (disables) disable.run();
     else replace.run();
   };
   if (codes !== null) {

@@ -90,7 +90,7 @@ function currentTrail(): Trail["trail"] {
   return Array.isArray(state?.trail) ? state.trail : [];
 }
 
-/** The order in the address, `equity` or `-equity`; `initial` if missing or unknown. */
+/** The order in the address, such as `equity` or `-equity`; `initial` if missing or unknown. */
 export function sortIn<F extends string>(state: UrlState, fields: readonly F[], initial: Sort<F>): Sort<F> {
   const text = state.get(SORT);
   const descending = text.startsWith("-");

@@ -52,3 +52,10 @@ it("an account that an owner does not know has no history", async () => {
   });
   expect(await owner.newest("server", "10000001", QUERY)).toBeNull();
 });
+
+it("a 404 that does not say that the account is unknown counts as an unavailable owner", async () => {
+  const owner = await ownerThat(() => {
+    throw new ApiError("NOT_FOUND");
+  });
+  await expect(owner.newest("server", "10000001", QUERY)).rejects.toThrow(OwnerUnavailable);
+});

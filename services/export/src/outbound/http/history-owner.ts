@@ -1,9 +1,10 @@
-import { HISTORY_ROUTE, pathOf } from "@kapi/contracts";
-import { callRouteRaw, DependencyError, type InternalClient } from "@kapi/http";
+import { type ErrorCode, HISTORY_ROUTE, pathOf } from "@kapi/contracts";
+import { callRouteRaw, DependencyError, errorCodeOf, type InternalClient } from "@kapi/http";
 
 import { type HistoryOwner, OwnerUnavailable } from "../../domain/ports.ts";
 
 const NOT_FOUND = 404;
+const UNKNOWN_ACCOUNT: ErrorCode = "ACCOUNT_NOT_FOUND";
 const TOO_MANY_REQUESTS = 429;
 const OK = 200;
 
@@ -14,8 +15,10 @@ export function createHistoryOwner(client: InternalClient): HistoryOwner {
       const query = { from: from ?? undefined, to: to ?? undefined, limit };
       const asked = { params: { serverId, accountNumber }, query };
       try {
-        const { status, body } = await callRouteRaw(client, HISTORY_ROUTE, asked);
-        if (status === NOT_FOUND) return null;
+        const response = await callRouteRaw(client, HISTORY_ROUTE, asked);
+        const { status, body } = response;
+        if (errorCodeOf(response) === UNKNOWN_ACCOUNT) return null;
+        if (status === NOT_FOUND) throw new OwnerUnavailable("a 404 without the error code of an unknown account");
         // Above the organization's share of calls to the trading server (decisions, 1.7).
         if (status === TOO_MANY_REQUESTS) {
           throw new OwnerUnavailable("too many calls of the organization wait for its trading server");

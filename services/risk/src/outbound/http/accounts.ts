@@ -1,18 +1,21 @@
-import { ACCOUNT_ROUTES } from "@kapi/contracts";
+import { ACCOUNT_ROUTES, type ErrorCode } from "@kapi/contracts";
 import { callRoute, DependencyError, type InternalClient } from "@kapi/http";
 
 import type { ReadAccount } from "../../domain/ports.ts";
 import type { SelectedAccounts } from "../../domain/template-ports.ts";
 
-const NOT_FOUND = 404;
+const NOT_FOUND: ErrorCode = "ACCOUNT_NOT_FOUND";
 
-/** Reads accounts from the account service. Null if the service answers 404. */
+/**
+ * Reads accounts from the account service. Null if the service does not know the account. Any other
+ * 404 is an error: it is the answer of a proxy, or of a release that does not have the route.
+ */
 export function createAccountReader(account: InternalClient): ReadAccount {
   return async (params) => {
     try {
       return await callRoute(account, ACCOUNT_ROUTES.readAccountForRisk, { params: { ...params } });
     } catch (error) {
-      if (error instanceof DependencyError && error.status === NOT_FOUND) return null;
+      if (error instanceof DependencyError && error.code === NOT_FOUND) return null;
       throw error;
     }
   };

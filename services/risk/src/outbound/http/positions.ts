@@ -1,17 +1,24 @@
-import { ACCOUNT_ROUTES, type EvidencePosition, MAX_QUOTE_SYMBOLS, type Quote, QuoteSymbol } from "@kapi/contracts";
+import {
+  ACCOUNT_ROUTES,
+  type ErrorCode,
+  type EvidencePosition,
+  MAX_QUOTE_SYMBOLS,
+  type Quote,
+  QuoteSymbol,
+} from "@kapi/contracts";
 import { decimalText } from "@kapi/evidence";
 import { callRoute, DependencyError, type InternalClient } from "@kapi/http";
 
 import type { ReadPositions } from "../../domain/ports.ts";
 
-const NOT_FOUND = 404;
+const NOT_FOUND: ErrorCode = "ACCOUNT_NOT_FOUND";
 /** Decimals of a volume in lots. */
 const VOLUME_DECIMALS = 8;
 
 /**
  * Reads the positions that were open at a time, with their prices then, from the account service.
- * Null if the service answers 404. The price of a symbol without a quote is null. Without
- * `needsPrices`, prices that cannot be read are null too.
+ * Null if the service does not know the account. The price of a symbol without a quote is null.
+ * Without `needsPrices`, prices that cannot be read are null too.
  */
 export function createPositionReader(account: InternalClient): ReadPositions {
   return async ({ serverId, accountNumber }, at, { needsPrices }) => {
@@ -45,7 +52,7 @@ async function openPositions(account: InternalClient, params: { serverId: string
   try {
     return await callRoute(account, ACCOUNT_ROUTES.readOpenPositions, { params, query: { at } });
   } catch (error) {
-    if (error instanceof DependencyError && error.status === NOT_FOUND) return null;
+    if (error instanceof DependencyError && error.code === NOT_FOUND) return null;
     throw error;
   }
 }

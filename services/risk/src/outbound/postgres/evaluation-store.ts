@@ -74,12 +74,15 @@ const VERSIONS = statement<RuleVersionRow>(
    where r.partition = $1 and r.active_from_offset is not null and r.version >= coalesce(s.version, 0)
    order by r.server_id, r.account_number, r.version`,
 );
-// $1 partitions, $2 limit.
+// $1 partitions, $2 limit of one partition.
 const WAITING = statement<RuleVersionRow>(
   "risk-waiting-versions",
-  `select ${RULE_VERSION_COLUMNS} from rule_sets r
-   where r.partition = any($1::integer[]) and r.active_from_offset is null
-   order by r.created_at, r.version limit $2`,
+  `select oldest.* from unnest($1::integer[]) as p(number)
+   cross join lateral (
+     select ${RULE_VERSION_COLUMNS} from rule_sets r
+     where r.partition = p.number and r.active_from_offset is null
+     order by r.created_at, r.version limit $2
+   ) as oldest`,
 );
 const LOCK_OWNED = statement<{ number: number }>(
   "risk-lock-owned",

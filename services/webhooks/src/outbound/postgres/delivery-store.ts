@@ -93,12 +93,14 @@ export const RECORD = statement<Record<string, never>>(
    where e.id = tried.endpoint_id and (e.failing_since is null) <> tried.works`,
 );
 
+/** $1-$4 leases, $5 now. A lease that another one has replaced has an earlier end. */
 const RELEASE = statement<Record<string, never>>(
   "webhooks_release",
-  `update deliveries as d set due_at = $4, leased = false
-   from unnest($1::date[], $2::uuid[], $3::integer[]) as given (day, id, attempt_count)
+  `update deliveries as d set due_at = $5, leased = false
+   from unnest($1::date[], $2::uuid[], $3::integer[], $4::timestamptz[])
+     as given (day, id, attempt_count, lease_until)
    where d.id = given.id and d.day = given.day
-     and d.leased and d.attempt_count = given.attempt_count`,
+     and d.leased and d.attempt_count = given.attempt_count and d.due_at = given.lease_until`,
 );
 
 /**
@@ -211,6 +213,7 @@ export function createDeliveryStore(database: Database): DeliveryStore {
       await database.query(RELEASE, [
         ...nameColumns(deliveries),
         deliveries.map(({ attemptCount }) => attemptCount),
+        deliveries.map(({ leaseUntilMs }) => toIso(leaseUntilMs)),
         toIso(nowMs),
       ]);
     },

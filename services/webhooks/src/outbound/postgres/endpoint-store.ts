@@ -74,7 +74,7 @@ const ROTATE = statement<EndpointRow>(
 const DISABLE = statement<{ organization_id: string }>(
   "webhooks_disable_endpoint",
   `update endpoints set status = 'disabled', disabled_reason = $2, updated_at = $3
-   where id = $1 and status = 'enabled' and ($2 <> 'failing' or failing_since <= $4)
+   where id = $1 and url = $5 and status = 'enabled' and ($2 <> 'failing' or failing_since <= $4)
    returning organization_id`,
 );
 
@@ -123,9 +123,10 @@ export function createEndpointStore(database: Database): EndpointStore {
         if (rotated !== null) recordForAudit(tx, auditEventOf("webhook.secret_rotated", name, by, nowMs));
         return rotated;
       }),
-    disable: (endpointId, reason, nowMs, failingBeforeMs) =>
+    disable: ({ id: endpointId, url }, reason, nowMs, failingBeforeMs) =>
       database.transaction(async (tx) => {
-        const [disabled] = await tx.query(DISABLE, [endpointId, reason, toIso(nowMs), toIso(failingBeforeMs)]);
+        const values = [endpointId, reason, toIso(nowMs), toIso(failingBeforeMs), url];
+        const [disabled] = await tx.query(DISABLE, values);
         if (disabled === undefined) return false;
         const name = { organizationId: disabled.organization_id, endpointId };
         const details = { changed: ["status"], status: "disabled", reason };

@@ -17,12 +17,14 @@ const MONTH_BEGIN_MARGIN_MS = 2 * 24 * 3_600_000;
 type EntryKey = Pick<LedgerEntry, "chargeId" | "kind">;
 const KEY_COLUMNS = `charge_id as "chargeId", leg as kind`;
 
-// While this transaction shares the locks, no shard moves to another month. So an entry that is in
-// neither the current nor the previous month of its shard is new. A reservation of an older month
-// is the exception: it is open, or its settlement is in one of the two months. The request of a
-// repeated command has a new time and id, and the charge id of the command's first reservation. So
-// reservations and settlements are looked for in the previous month whatever their time, and so are
-// entries without a request id. Other entries: only if their time is before $12.
+// While this transaction shares the shards' locks, no shard moves to another month. So an entry is
+// new if neither the current nor the previous month of its shard has it. A reservation may also be
+// in an older month: then it is open, or one of these two months has its settlement.
+//
+// The previous month is always searched for reservations, settlements and entries without a request
+// id, because a repeat of such an entry may have a new time. For example, a repeated request has a
+// new time, and the charge id of the command's first reservation. For other entries, the previous
+// month is searched only if their time is before $12 (month begin plus MONTH_BEGIN_MARGIN_MS).
 function insertInto({ table, previousTable: previous }: LedgerPosition): string {
   const tables = previous === null ? [table] : [table, previous];
   const settled = tables.map(
@@ -79,9 +81,7 @@ export async function insertEntries(
 export interface Reserved {
   readonly chargeId: string;
   readonly credits: number;
-  /**
-   * Read from `open_reservations` only; null there if an older release recorded the reservation.
-   */
+  /** Null if read from the ledger entries, or if an older release recorded the reservation. */
   readonly operation: string | null;
 }
 

@@ -83,6 +83,7 @@ function OpenProfit({ stored, onChange }: OpenProfitProps) {
   const { connection, samples } = useLive(stored.serverId, stored.accountNumber);
   const sample = connection === "live" ? samples.at(-1) : undefined;
   const { unrealizedProfit, currency, metricsMeasuredAt } = liveValues(stored, sample);
+  const isLive = sample !== undefined && metricsMeasuredAt === sample.measuredAt;
   const count = useRef<number | null>(null);
   const shownCount = sample?.openPositionCount ?? null;
   useEffect(() => {
@@ -92,12 +93,12 @@ function OpenProfit({ stored, onChange }: OpenProfitProps) {
   }, [shownCount, onChange]);
   return (
     <p class="open-profit">
-      <span class={`lamp ${sample === undefined ? "lost" : "live"}`} /> Open profit of all positions:{" "}
+      <span class={`lamp ${isLive ? "live" : "lost"}`} /> Open profit of all positions:{" "}
       <strong>
         <Money amount={unrealizedProfit} currency={currency} change />
       </strong>{" "}
       <span class="quiet">
-        {sample === undefined ? "stored" : "live"}, measured <Ago at={metricsMeasuredAt} />
+        {isLive ? "live" : "stored"}, measured <Ago at={metricsMeasuredAt} />
       </span>
       <span class="under">Trading servers report the open profit for the whole account, not for each position.</span>
     </p>
