@@ -85,7 +85,9 @@ export interface EvidenceBreach {
    * valuation, or if kapi does not know its offset.
    */
   readonly valuationIndex: number | null;
-  /** The lowest equity from the breach to `to`; for a profit target, the highest equity or balance. */
+  /**
+   * The lowest equity from the breach to `to`; for a profit target, the highest equity or balance.
+   */
   readonly extremeValue: string;
   readonly extremeAt: string;
   /** Sequence of the sample that includes the valuation; null if no sample does. */

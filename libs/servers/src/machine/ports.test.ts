@@ -1,5 +1,6 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
+import type { Readable } from "node:stream";
 
 import { afterEach, expect, it, vi } from "vitest";
 
@@ -16,7 +17,7 @@ console.log(await freePort());
 setInterval(() => undefined, 60_000);
 `;
 
-let other: ChildProcess | undefined;
+let other: ChildProcessByStdio<null, Readable, null> | undefined;
 afterEach(() => {
   other?.kill("SIGKILL");
   vi.restoreAllMocks();
@@ -29,7 +30,7 @@ it("never chooses a port twice, even if nothing listens on the port yet", async 
 
 it("does not choose a port that another process has chosen, even if nothing listens on the port yet", async () => {
   other = spawn(process.execPath, ["--input-type=module", "-e", SAME_DRAW], { stdio: ["ignore", "pipe", "inherit"] });
-  const [line] = (await once(other.stdout!, "data")) as [Buffer];
+  const [line] = (await once(other.stdout, "data")) as [Buffer];
   const theirs = Number(line.toString());
   const draw = vi.spyOn(Math, "random").mockReturnValueOnce(0.5);
   const ours = await Promise.all(Array.from({ length: 300 }, () => freePort()));

@@ -9,9 +9,9 @@ interface PositionDependencies extends CatchUpDependencies {
 }
 
 /**
- * Body of `listTradingAccountPositions`, newest first; null if there is no such account. `status=open`
- * first books up to the trading server's sequence, or rejects as {@link catchUp} does (decisions,
- * 4.11).
+ * Body of `listTradingAccountPositions`, newest first; null if there is no such account.
+ * `status=open` first books up to the trading server's sequence, or rejects as {@link catchUp} does
+ * (decisions, 4.11).
  */
 export async function listTradingAccountPositions(
   dependencies: PositionDependencies,

@@ -1,8 +1,8 @@
 /**
  * The partitions of `trading.valuations` that this process owns, each with a `PartitionEvaluator`.
  *
- * Invariant: a `PartitionEvaluator` and the consumer begin at the checkpoint. Both begin again after
- * each assignment, and after the topic was recreated. So a `PartitionEvaluator` lives for one
+ * Invariant: a `PartitionEvaluator` and the consumer begin at the checkpoint. Both begin again
+ * after each assignment, and after the topic was recreated. So a `PartitionEvaluator` lives for one
  * assignment and one topic. A partition that another process has taken meanwhile is not acquired
  * again before the next assignment: the consumer has read beyond the checkpoint, and the valuations
  * between would never be compared. A process that was paused, and that the group has removed
