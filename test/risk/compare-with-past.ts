@@ -100,8 +100,8 @@ export async function compareWithPast(service: RiskService): Promise<Comparison>
     const { steps, count } = stepsOf(own, log.get(key) ?? []);
     valuations += count;
     const initialBalanceMinor = own[0]?.initial_balance_minor ?? 0;
-    for (const { ruleId, since, period, kind, at } of alertsByWholePast(steps, { initialBalanceMinor })) {
-      expected.push(`${kind} ${key} ${ruleId} (version ${since}) ${period} at ${at}`);
+    for (const { ruleId, since, period, kind, valuesAt } of alertsByWholePast(steps, { initialBalanceMinor })) {
+      expected.push(`${kind} ${key} ${ruleId} (version ${since}) ${period} at ${valuesAt}`);
     }
   }
   const found = alerts.map((row) => {

@@ -17,6 +17,8 @@ export type Step =
 export interface PastAlert {
   /** `at` of the valuation; `rules` if the alert was found when rules were set. */
   readonly at: string;
+  /** `at` of the valuation whose values were compared; `rules` if the values are those of a seed. */
+  readonly valuesAt: string;
   readonly ruleId: string;
   /** Number of the version in which the rule was added, from 1. */
   readonly since: number;
@@ -27,6 +29,7 @@ export interface PastAlert {
 /** Values that were compared with the rules of a version. */
 interface Moment {
   readonly at: string;
+  readonly valuesAt: string;
   readonly values: AccountValues;
   readonly version: number;
 }
@@ -62,7 +65,8 @@ export function alertsByWholePast(
         const reference = referenceOf(rule, past.slice(0, index + 1), days, account.initialBalanceMinor);
         const kind = reachedBy(rule, reference, moment.values, past[0]?.values);
         if (kind === null) continue;
-        const alert = { at: moment.at, ruleId: rule.id, since: since + 1, period: days[index] ?? "", kind };
+        const { at, valuesAt } = moment;
+        const alert = { at, valuesAt, ruleId: rule.id, since: since + 1, period: days[index] ?? "", kind };
         found.push({ index: begin + index, order, alert });
       }
     }
@@ -88,12 +92,13 @@ function momentsOf(steps: readonly Step[]): Moment[] {
   let version = -1;
   for (const step of steps) {
     const { at, values } = "rules" in step ? { at: "rules", values: step.seed } : step;
-    const last = moments.at(-1)?.values;
-    const isInOrder = last === undefined || values.measuredAtMs >= last.measuredAtMs;
-    if (isInOrder && version >= 0) moments.push({ at, values, version });
+    const last = moments.at(-1);
+    const isInOrder = last === undefined || values.measuredAtMs >= last.values.measuredAtMs;
+    const compared = isInOrder ? { valuesAt: at, values } : { valuesAt: last.valuesAt, values: last.values };
+    if (isInOrder && version >= 0) moments.push({ at, ...compared, version });
     if (!("rules" in step)) continue;
     version += 1;
-    moments.push({ at, values: isInOrder ? values : last, version });
+    moments.push({ at, ...compared, version });
   }
   return moments;
 }
