@@ -176,7 +176,7 @@ function liveTests(target: FirstPathTarget): void {
     first.send({ type: "subscribe", serverId, accountNumber });
     const seen = await first.samples(5);
     expectConsecutive(seen);
-    // The first sample is the latest stored one, which may be older than the order.
+    // The first sample is the newest one of the window, which may be older than the order.
     expect(seen.at(-1)).toMatchObject({ serverId, accountNumber, openPositionCount: 1 });
     first.close();
 

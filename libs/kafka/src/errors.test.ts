@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 
 import { isRetriable } from "./errors.ts";
 
-test("kafkajs's error that no broker knows the coordinator is retriable, and a `KafkaJSNonRetriableError` is not", () => {
+test("a `KafkaJSGroupCoordinatorNotFound` is retriable, and a `KafkaJSNonRetriableError` is not", () => {
   // Reflect.construct, because the declared type of the constructor has no argument.
   const notFound: unknown = Reflect.construct(kafkajs.KafkaJSGroupCoordinatorNotFound, ["no broker answered"]);
   expect(isRetriable(notFound)).toBe(true);

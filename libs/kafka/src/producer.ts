@@ -268,9 +268,8 @@ class BatchingProducer implements Producer, GrowingProducer {
   }
 
   /**
-   * Called while this producer may not send: the messages of the queue wait. But in the phase
-   * `moving`, a producer that is no source rejects them, because most processes with such a
-   * producer end in this phase and cannot send them later.
+   * Called while this producer may not send: the messages of the queue wait. In the phase `moving`,
+   * a producer that is no source rejects them: most processes with such a producer end.
    */
   #pause(brokerQueue: BrokerQueue): void {
     if (!this.#limits.isSource && this.#kafka.growth?.growth?.phase === "moving") {

@@ -30,7 +30,7 @@ const STATE = { userId: randomUUID(), version: 3, csrfToken: "token", proof: "ow
 const NEW = { ...STATE, address: "192.0.2.1", userAgent: null };
 
 function newSubject(changes: Partial<SignInSubject> = {}): SignInSubject {
-  return { emailHash: randomUUID(), address: randomUUID(), ...changes };
+  return { emailHash: randomUUID(), network: randomUUID(), ...changes };
 }
 
 interface Server {
@@ -134,7 +134,7 @@ describe.each([
       expect(wait).toBeLessThanOrEqual(end - before);
       expect(wait).toBeGreaterThanOrEqual(end - (await redisTime()));
       await passTime(subject, AHEAD_MS + seconds * 1_000);
-      expect(await attempts.begin({ ...subject, address: randomUUID() })).toBe(0);
+      expect(await attempts.begin({ ...subject, network: randomUUID() })).toBe(0);
     }
     expect(await redis.commands.pttl(signInEmailKey(subject.emailHash))).toBeGreaterThan(SIGN_IN_WINDOW_MS - 60_000);
   });
@@ -146,31 +146,31 @@ describe.each([
   });
 
   test("a success clears the count of the e-mail address, but takes only its own attempt off the count of the network address; an undecided attempt is taken off both counts", async () => {
-    const address = randomUUID();
+    const network = randomUUID();
     for (let failure = 0; failure < FREE_FAILURES_PER_ADDRESS - 1; failure += 1) {
-      await attempts.begin(newSubject({ address }));
+      await attempts.begin(newSubject({ network }));
     }
-    const good = newSubject({ address });
+    const good = newSubject({ network });
     expect(await attempts.begin(good)).toBe(0);
     await attempts.takeBack(good, "succeeded");
     expect(await redis.commands.exists(signInEmailKey(good.emailHash))).toBe(0);
-    expect(await redis.commands.hget(signInAddressKey(address), "failures")).toBe(
+    expect(await redis.commands.hget(signInAddressKey(network), "failures")).toBe(
       String(FREE_FAILURES_PER_ADDRESS - 1),
     );
-    const undecided = newSubject({ address });
+    const undecided = newSubject({ network });
     await attempts.begin(undecided);
-    await attempts.begin({ ...undecided, address: randomUUID() });
+    await attempts.begin({ ...undecided, network: randomUUID() });
     await attempts.takeBack(undecided, "undecided");
     expect(await redis.commands.hget(signInEmailKey(undecided.emailHash), "failures")).toBe("1");
-    await attempts.begin(newSubject({ address }));
-    expect(await attempts.begin(newSubject({ address }))).toBeGreaterThan(0);
+    await attempts.begin(newSubject({ network }));
+    expect(await attempts.begin(newSubject({ network }))).toBeGreaterThan(0);
   });
 
   test("failures from other networks do not block a known network, from which the user has signed in; a success from the known network does not clear those failures", async () => {
     const home = newSubject();
     await attempts.begin(home);
     await attempts.takeBack(home, "succeeded");
-    const elsewhere = { ...home, address: randomUUID() };
+    const elsewhere = { ...home, network: randomUUID() };
     for (let failure = 0; failure < FREE_FAILURES_PER_EMAIL; failure += 1) await attempts.begin(elsewhere);
     expect(await attempts.begin(elsewhere)).toBeGreaterThan(0);
     expect(await attempts.begin(home)).toBe(0);

@@ -81,7 +81,7 @@ export class Harness {
   readonly #scope: Scope;
   #service: Scope | null = null;
 
-  private constructor(parts: Omit<Parts, "kafka">) {
+  private constructor(parts: Parts) {
     this.#scope = parts.scope;
     this.environment = parts.environment;
     this.tradingServer = parts.tradingServer;
@@ -294,7 +294,6 @@ interface Parts {
   readonly client: TradingServerClient;
   readonly producer: Producer;
   readonly database: Database;
-  readonly kafka: KafkaConnection;
 }
 
 async function publishServer(producer: Producer, server: ServerEntry): Promise<void> {

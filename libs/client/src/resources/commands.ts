@@ -22,7 +22,8 @@ export interface QueueOptions {
   /**
    * Idempotency key, 1 to 100 characters: one for each change, and the same for its repetitions,
    * even after a restart of your program. Derive it from your own record, such as `payout-4711`.
-   * `createMany` and `export` append `.<n>` to the key of a later request: leave room for it.
+   * One call of `createMany` or `export` may send several requests. From the second one on, `.<n>`
+   * is appended to the key: leave room for it.
    */
   readonly key: string;
   /** Correlation id, which history and lists show; default: the idempotency key. */

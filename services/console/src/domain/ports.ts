@@ -252,7 +252,7 @@ export interface SignInSubject {
   /** SHA-256 of the e-mail address in lower case, in hex. */
   readonly emailHash: string;
   /** Network of the caller's address, see `networkOf`: for IPv6 the /64, for IPv4 the address. */
-  readonly address: string;
+  readonly network: string;
 }
 
 /** Failed attempts to sign in. */

@@ -10,7 +10,6 @@ import {
   type SignInSubject,
   type Users,
 } from "../domain/ports.ts";
-import type { AttemptKey } from "../domain/failed-sign-ins.ts";
 import { networkOf } from "../domain/network-address.ts";
 import type { FailedSignInRecorder } from "./record-failed-sign-ins.ts";
 
@@ -55,7 +54,7 @@ export async function beginAttempt(
   const subject = subjectOf({ email, address });
   const waitMs = await context.signInAttempts.begin(subject);
   if (waitMs === 0) return { subject, address };
-  context.failedSignIns.addThrottled({ ...attemptKeyOf(subject), address }, () => context.users.byEmail(email));
+  context.failedSignIns.addThrottled({ ...subject, address }, () => context.users.byEmail(email));
   throw tooMany(waitMs);
 }
 
@@ -65,7 +64,7 @@ export function failAttempt(
   { subject, address }: Attempt,
   user: ActiveUser | null,
 ): void {
-  failedSignIns.add({ ...attemptKeyOf(subject), address }, user);
+  failedSignIns.add({ ...subject, address }, user);
 }
 
 /** Takes an attempt back, see {@link SignInAttempts}. */
@@ -129,10 +128,6 @@ function tooMany(waitMs: number, text = "Too many attempts to sign in; wait a li
   });
 }
 
-function attemptKeyOf({ emailHash, address }: SignInSubject): AttemptKey {
-  return { emailHash, network: address };
-}
-
 function subjectOf({ email, address }: Pick<PasswordClaim, "email" | "address">): SignInSubject {
-  return { emailHash: createHash("sha256").update(email).digest("hex"), address: networkOf(address) };
+  return { emailHash: createHash("sha256").update(email).digest("hex"), network: networkOf(address) };
 }

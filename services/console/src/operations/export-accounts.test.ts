@@ -6,7 +6,7 @@ import { expect, it } from "vitest";
 import { exportAccounts } from "./export-accounts.ts";
 import type { AccountListDependencies } from "./list-accounts.ts";
 
-it("an export fails if the stored values of any page cannot be read: without them it would look complete", async () => {
+it("an export fails if the stored values of any page cannot be read: a file without these values would look complete", async () => {
   const unavailable = new DependencyError("metrics is unavailable");
   let readable = 0;
   const pagination = { total: 2, nextCursor: "next" };

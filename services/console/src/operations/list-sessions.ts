@@ -3,18 +3,17 @@ import { ApiError } from "@kapi/http";
 import { toIso } from "@kapi/kernel";
 
 import type { AuditCaller } from "../domain/audit.ts";
-import type { ConsoleSessions, PeopleStore } from "../domain/ports.ts";
+import type { ConsoleSessions } from "../domain/ports.ts";
 import type { SignInDependencies } from "./sign-in.ts";
 import { type OpenedSession, openSession, type SessionOrigin, type SignedIn } from "./use-session.ts";
 
 interface OwnSessions {
   readonly sessions: ConsoleSessions;
-  readonly store: PeopleStore;
 }
 
 /** The open sessions of a person. The most recently used session comes first. */
 export async function listSessions(
-  { sessions }: Pick<OwnSessions, "sessions">,
+  { sessions }: OwnSessions,
   { user, sessionHash: own }: SignedIn,
 ): Promise<ConsoleSessionEntry[]> {
   const found = await sessions.list(user.userId);
@@ -32,11 +31,7 @@ export async function listSessions(
 }
 
 /** Ends one of the person's own sessions. Throws 404 for any other session. */
-export async function endSession(
-  { sessions }: Pick<OwnSessions, "sessions">,
-  { user }: SignedIn,
-  sessionHash: string,
-): Promise<void> {
+export async function endSession({ sessions }: OwnSessions, { user }: SignedIn, sessionHash: string): Promise<void> {
   const own = await sessions.list(user.userId);
   if (!own.some((session) => session.sessionHash === sessionHash)) throw new ApiError("NOT_FOUND");
   await sessions.close(sessionHash);

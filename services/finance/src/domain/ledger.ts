@@ -106,7 +106,8 @@ function transactionsOf(
   let balanceBeforeMinor = balanceMinor;
   const postings = postingsOf(event);
   return postings.map((posting, index) => {
-    // Finance has announced an event when the event's last transaction is announced.
+    // `through`: finance has announced every trading event up to this sequence. An event is
+    // announced with its last transaction.
     const through = index === postings.length - 1 ? event.sequence : event.sequence - 1;
     const { type, amountMinor, description, orderId, positionId, dealId } = posting;
     const transaction: LedgerTransaction = {

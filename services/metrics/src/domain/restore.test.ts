@@ -34,7 +34,8 @@ describe("the offset from which samples are read after a restart", () => {
     expect(readStart(records(700, [checkpoint(200, 150), 101]), 600)).toBe(150);
     // The checkpoint's record is at the marker's `latestOffset`, before the marker's own record.
     expect(readStart(records(700, [checkpoint(200, 150), 90]), 600)).toBe(150);
-    // The marker's writer had read this checkpoint back, and would have replaced a stale one.
+    // This record is before `latestOffset`. The marker's writer had read `metrics.latest` up to
+    // there, and would have replaced a stale checkpoint.
     expect(readStart(records(700, [checkpoint(200, 150), 89]), 600)).toBe(600);
   });
 });
@@ -49,8 +50,9 @@ describe("the starting point of an account", () => {
     });
   });
 
-  it("is after its checkpoint's sample if the log is read from an offset after the window start; a recent window start is kept", () => {
+  it("is after its checkpoint's sample if the log is read from an offset after the window start; new checkpoints keep a window start that is not too old", () => {
     const point = { state: { sequence: 9, to: 90 }, acceptFrom: 651, restoreFrame: true };
+    // The third argument is the oldest window start that new checkpoints keep.
     expect(startingPoint(checkpoint(650, 550), 551, 551)).toEqual({ ...point, keepsWindowStart: false });
     expect(startingPoint(checkpoint(650, 550), 900, 550)).toEqual({ ...point, keepsWindowStart: true });
   });

@@ -12,7 +12,10 @@ const MAX_SHARED_RULES = 1_000;
 export class SharedRules {
   readonly #byText = new Map<string, readonly StoredRule[]>();
   readonly #sets = new WeakMap<readonly StoredRule[], RuleSet>();
-  /** The version of the last call. At an acquisition, versions come sorted by server. */
+  /**
+   * The version of the last call: when a partition is acquired, its versions come sorted by server,
+   * so one remembered version is enough to share the ids.
+   */
   #last: RuleVersion | null = null;
 
   /**

@@ -51,7 +51,7 @@ export function createSignInAttempts(redis: RedisConnection): SignInAttempts {
   };
 }
 
-function keysOf({ emailHash, address }: SignInSubject): string[] {
-  const both = [signInBothKey(emailHash, address), signInKnownKey(emailHash, address)];
-  return [signInEmailKey(emailHash), signInAddressKey(address), ...both];
+function keysOf({ emailHash, network }: SignInSubject): string[] {
+  const both = [signInBothKey(emailHash, network), signInKnownKey(emailHash, network)];
+  return [signInEmailKey(emailHash), signInAddressKey(network), ...both];
 }

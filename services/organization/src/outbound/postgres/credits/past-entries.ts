@@ -14,7 +14,7 @@ const DAY_MS = 24 * 3_600_000;
 /**
  * Entries of older requests are looked for in all months. Repeats of newer entries are found in the
  * current or the previous month of their shard. These two months reach back at least 28 days, of
- * which 7 days are a margin for shards that enter a month late, and for differing clocks.
+ * which 7 days are a margin: a shard may enter its next month up to a day late, and clocks differ.
  */
 export const PAST_AGE_MS = 21 * DAY_MS;
 /**
@@ -36,8 +36,8 @@ const INSERT_REFUSED = statement<Record<string, never>>(
 );
 
 /**
- * Puts aside the entries that a dropped month may have, and returns the other entries. `past` has,
- * by name, the returned entries of old requests that the ledger already has.
+ * Puts aside the entries that a dropped month may have, and returns the other entries. `past`: those of
+ * the returned entries that the ledger already has, by `entryName`.
  */
 export async function checkPastEntries(
   tx: Transaction,
