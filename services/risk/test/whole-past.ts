@@ -17,7 +17,7 @@ export type Step =
 export interface PastAlert {
   /** `at` of the valuation; `rules` if the alert was found when rules were set. */
   readonly at: string;
-  /** `at` of the valuation whose values were compared; `rules` if the values are those of a seed. */
+  /** `at` of the valuation whose values were compared; `rules` for the values of a seed. */
   readonly valuesAt: string;
   readonly ruleId: string;
   /** Number of the version in which the rule was added, from 1. */

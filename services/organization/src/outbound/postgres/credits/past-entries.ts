@@ -36,8 +36,8 @@ const INSERT_REFUSED = statement<Record<string, never>>(
 );
 
 /**
- * Puts aside the entries that a dropped month may have, and returns the other entries. `past`: those of
- * the returned entries that the ledger already has, by `entryName`.
+ * Puts aside the entries that a dropped month may have, and returns the other entries. `past`:
+ * those of the returned entries that the ledger already has, by `entryName`.
  */
 export async function checkPastEntries(
   tx: Transaction,
