@@ -1,8 +1,8 @@
 /**
  * `npm run bench -- risk`: what risk rules cost, and how soon a breach leads to a command. It
  * starts a risk process and a source of valuations; `latency` and `share` also start a sequencer
- * of metrics. It starts servers unless the environment names servers. All share the machine. Every account has three
- * rules.
+ * of metrics. It starts servers unless the environment names servers. All share the machine. Every
+ * account has three rules.
  * - `latency`: the time from the append of a valuation that breaches a rule to the append of the
  *   command, by the broker's clock. Also the processor time of each process for a valuation.
  * - `share`: the samples per second of a sequencer under overload, in turns with and without a
