@@ -176,12 +176,14 @@ export const ACCOUNT_ROUTES = {
   },
   /**
    * An account for its risk rules. `valuation` has the current values of the account on the trading
-   * server; null if the trading server has none. 500 while the trading server does not answer.
+   * server; null if the trading server has none. 500 while the trading server does not answer. The
+   * query `valuation=none` returns null without asking the trading server.
    */
   readAccountForRisk: {
     method: "GET",
     path: `${ACCOUNT}/risk`,
     callers: ["risk"],
+    query: z.object({ valuation: z.enum(["current", "none"]).default("current") }),
     answer: z.object({
       accountId: Guid,
       organizationId: Guid,

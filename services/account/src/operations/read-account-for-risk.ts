@@ -1,4 +1,4 @@
-import type { AccountStatus, Currency, Valuation } from "@kapi/contracts";
+import type { AccountRef, AccountStatus, Currency, Valuation } from "@kapi/contracts";
 
 import type { AccountReader, Valuations } from "../domain/ports.ts";
 
@@ -13,23 +13,27 @@ interface AccountForRisk {
   readonly accountName: string;
   readonly status: AccountStatus;
   readonly initialBalanceMinor: number;
-  /** The values on the trading server now; null: the account was not opened, or has none there. */
+  /**
+   * The values on the trading server now; null: the account was not opened, it has no values there,
+   * or the values were not asked for.
+   */
   readonly valuation: Valuation | null;
 }
 
 /**
- * Reads an account and its current values for the risk service. Null if there is no such account,
- * or its deletion has begun.
- * @throws what the trading server's client throws while the values are unavailable.
+ * Reads an account for the risk service, with its current values unless `valuation` is `none`. Null
+ * if there is no such account, or its deletion has begun.
+ * @throws what the trading server's client throws while wanted values are unavailable.
  */
 export async function readAccountForRisk(
-  { reader, valuations }: { readonly reader: AccountReader; readonly valuations: Valuations },
-  serverId: string,
-  accountNumber: string,
+  { reader, valuations }: { readonly reader: Pick<AccountReader, "account">; readonly valuations: Valuations },
+  { serverId, accountNumber }: AccountRef,
+  { valuation }: { readonly valuation: "current" | "none" },
 ): Promise<AccountForRisk | null> {
   const account = await reader.account(serverId, accountNumber);
   if (account === null || account.status === "deleting" || account.status === "deleted") return null;
   const { id, organizationId, accountName, status, currency, initialBalanceMinor } = account;
-  const current = account.activatedAt === null ? null : await valuations.current(serverId, accountNumber);
+  const isWanted = valuation === "current" && account.activatedAt !== null;
+  const current = isWanted ? await valuations.current(serverId, accountNumber) : null;
   return { accountId: id, organizationId, accountName, status, currency, initialBalanceMinor, valuation: current };
 }

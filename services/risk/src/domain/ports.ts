@@ -167,15 +167,19 @@ export interface AccountForRisk extends SelectableAccount {
   readonly organizationId: string;
   readonly currency: Currency;
   readonly initialBalanceMinor: number;
-  /** Null: the account has no values yet. */
+  /** Null: the account has no values yet, or they were not asked for. */
   readonly valuation: Valuation | null;
 }
 
 /**
  * Reads an account; null if there is no such account, or its deletion has begun. Rejects while its
- * values are unavailable.
+ * values are unavailable. With `valuation: "none"` it returns no values, and does not need the
+ * trading server.
  */
-export type ReadAccount = (account: AccountRef) => Promise<AccountForRisk | null>;
+export type ReadAccount = (
+  account: AccountRef,
+  options?: { readonly valuation: "none" },
+) => Promise<AccountForRisk | null>;
 
 /** The newest active version of an account's rules, as the API shows it. */
 export type ReadRules = (account: AccountRef) => Promise<AccountRiskRules>;

@@ -18,7 +18,11 @@ function start() {
   const ended = deferred<void>();
   let running = 0;
   const read = createIntervalEvidence({
-    readAccount: ({ serverId }) => Promise.resolve({ organizationId: serverId, currency: "USD" } as AccountForRisk),
+    // The trading server does not answer.
+    readAccount: ({ serverId }, query) =>
+      query?.valuation === "none"
+        ? Promise.resolve({ organizationId: serverId, currency: "USD" } as AccountForRisk)
+        : Promise.reject(new Error("the values are unavailable")),
     readLog: async () => {
       running += 1;
       await ended.promise;
@@ -46,6 +50,12 @@ function start() {
 }
 
 describe("evidence of intervals", () => {
+  it("is read although the trading server does not answer", async () => {
+    const { ask, end } = start();
+    end();
+    expect(await ask(randomUUID())).toBe("read");
+  });
+
   it("is read for one organization while requests of another one above its share are rejected", async () => {
     const { ask, running, end } = start();
     const [one, other] = [randomUUID(), randomUUID()];

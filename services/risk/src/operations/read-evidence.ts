@@ -60,7 +60,8 @@ export function createIntervalEvidence(dependencies: IntervalEvidenceDependencie
     const [fromMs, toMs, nowMs] = [Date.parse(from), Date.parse(to), dependencies.clock.nowMs()];
     if (toMs > nowMs) throw invalid("to", "must not be in the future");
     if (fromMs < nowMs - TOPICS.metricsSamples.retentionMs) throw invalid("from", "must be within the last 24 hours");
-    const known = await dependencies.readAccount(account);
+    // Evidence comes from the log alone, so it is available while the trading server is not.
+    const known = await dependencies.readAccount(account, { valuation: "none" });
     if (known === null) throw new ApiError("ACCOUNT_NOT_FOUND");
     const release = slots.take(known.organizationId);
     if (release === null) throw tooManyConcurrentRequests();

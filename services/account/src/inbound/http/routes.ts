@@ -53,8 +53,8 @@ export function registerAccountRoutes(app: FastifyInstance, dependencies: Accoun
     if (details === null) throw new ApiError("ACCOUNT_NOT_FOUND");
     return details;
   });
-  serve(app, ACCOUNT_ROUTES.readAccountForRisk, async ({ params: { serverId, accountNumber } }) => {
-    const account = await readAccountForRisk(dependencies, serverId, accountNumber);
+  serve(app, ACCOUNT_ROUTES.readAccountForRisk, async ({ params, query }) => {
+    const account = await readAccountForRisk(dependencies, params, query);
     if (account === null) throw new ApiError("ACCOUNT_NOT_FOUND");
     return account;
   });

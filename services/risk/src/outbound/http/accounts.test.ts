@@ -1,4 +1,11 @@
-import { ApiError, createHttpServer, DependencyError, startInternalClient, startListening } from "@kapi/http";
+import {
+  ApiError,
+  createHttpServer,
+  DependencyError,
+  type FastifyRequest,
+  startInternalClient,
+  startListening,
+} from "@kapi/http";
 import { createLogger, Health, Scope } from "@kapi/runtime";
 import { afterAll, expect, it } from "vitest";
 
@@ -10,15 +17,30 @@ const AT = "2026-11-20T09:00:00.000Z";
 const scope = new Scope();
 afterAll(() => scope.stop());
 
-/** A client of an account service that answers everything with this error. */
-async function serviceThatThrows(error: ApiError) {
+/** A client of an account service that answers with `answer`. */
+async function clientOf(answer: (request: FastifyRequest) => unknown) {
   const app = createHttpServer({ logger: createLogger({ service: "test", level: "silent" }), health: new Health() });
-  app.get("/internal/*", () => {
-    throw error;
-  });
+  app.get("/internal/*", answer);
   const { url } = await scope.start("server", () => startListening(app, { host: "127.0.0.1", port: 0 }));
   return scope.start("client", () => startInternalClient({ baseUrl: url, credentials: {}, timeoutMs: 5_000 }));
 }
+
+const serviceThatThrows = (error: ApiError) =>
+  clientOf(() => {
+    throw error;
+  });
+
+it("an account is asked for with its current values, unless they are not wanted", async () => {
+  const asked: unknown[] = [];
+  const account = await clientOf((request) => {
+    asked.push(request.query);
+    throw new ApiError("ACCOUNT_NOT_FOUND");
+  });
+  const read = createAccountReader(account);
+  await read(ACCOUNT);
+  await read(ACCOUNT, { valuation: "none" });
+  expect(asked).toEqual([{}, { valuation: "none" }]);
+});
 
 it("an account that the account service does not know has no values and no positions", async () => {
   const account = await serviceThatThrows(new ApiError("ACCOUNT_NOT_FOUND"));

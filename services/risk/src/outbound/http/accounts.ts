@@ -11,9 +11,10 @@ const NOT_FOUND: ErrorCode = "ACCOUNT_NOT_FOUND";
  * 404 is an error: it is the answer of a proxy, or of a release that does not have the route.
  */
 export function createAccountReader(account: InternalClient): ReadAccount {
-  return async (params) => {
+  return async ({ serverId, accountNumber }, query) => {
     try {
-      return await callRoute(account, ACCOUNT_ROUTES.readAccountForRisk, { params: { ...params } });
+      const params = { serverId, accountNumber };
+      return await callRoute(account, ACCOUNT_ROUTES.readAccountForRisk, { params, query: query ?? {} });
     } catch (error) {
       if (error instanceof DependencyError && error.code === NOT_FOUND) return null;
       throw error;
