@@ -5,6 +5,7 @@
 import type { AddressInfo } from "node:net";
 
 import { createHttpServer, type FastifyInstance } from "@kapi/http";
+import { deferred } from "@kapi/kernel";
 import { createLogger, Health } from "@kapi/runtime";
 import type { Browser } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
@@ -97,6 +98,26 @@ it("a page is found by the search, without a mouse", async () => {
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("Enter");
   await page.waitForURL(/\/docs\/webhooks#rotate-a-secret$/);
+});
+
+it("the search says nothing of results before it is loaded, and says so if it cannot be loaded", async () => {
+  const { page } = user;
+  const asked = deferred<() => Promise<void>>();
+  await page.route("**/docs/search.json", (route) => asked.resolve(() => route.abort()));
+  await user.open("/docs");
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("rotate secret");
+  const fail = await asked.promise;
+  expect(await page.getByText("Nothing found").count()).toBe(0);
+  await fail();
+  await page.getByText("The search could not be loaded. Close it, and open it again.").waitFor();
+  await page.unroute("**/docs/search.json");
+  // The first press only empties the field.
+  for (let press = 0; press < 2; press++) await page.keyboard.press("Escape");
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("rotate secret");
+  await page.getByRole("link", { name: /Rotate a secret/ }).waitFor();
+  expect(user.complaints.splice(0)).toEqual([expect.stringContaining("ERR_FAILED")]);
 });
 
 it("an error code is found with the keyboard alone", async () => {

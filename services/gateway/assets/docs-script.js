@@ -98,8 +98,18 @@ let index = null;
 async function openSearch() {
   dialog.showModal();
   input.focus();
-  if (index === null) index = await (await fetch("/docs/search.json")).json();
-  showResults();
+  try {
+    index ??= await (await fetch("/docs/search.json")).json();
+    showResults();
+  } catch {
+    showText("The search could not be loaded. Close it, and open it again.");
+  }
+}
+
+function showText(text) {
+  const item = document.createElement("li");
+  item.textContent = text;
+  results.replaceChildren(item);
 }
 
 function scoreOf({ title, heading, text }, words) {
@@ -113,8 +123,9 @@ function scoreOf({ title, heading, text }, words) {
 }
 
 function showResults() {
+  if (index === null) return;
   const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
-  const found = (index ?? [])
+  const found = index
     .map((entry) => ({ entry, score: words.length === 0 ? 0 : scoreOf(entry, words) }))
     .filter(({ score }) => score > 0)
     .sort((one, other) => other.score - one.score)
@@ -134,11 +145,7 @@ function showResults() {
       return item;
     }),
   );
-  if (words.length > 0 && found.length === 0) {
-    const item = document.createElement("li");
-    item.textContent = `Nothing found for “${input.value}”.`;
-    results.append(item);
-  }
+  if (words.length > 0 && found.length === 0) showText(`Nothing found for “${input.value}”.`);
 }
 
 openButton.hidden = false;

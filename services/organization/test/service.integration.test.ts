@@ -4,8 +4,9 @@ import { authenticate, startDirectory, type Directory } from "@kapi/admission";
 import { type CommandEvent, CreditUsageAnswer, SCOPES, TOPICS } from "@kapi/contracts";
 import type { InternalClient } from "@kapi/http";
 import { createKafka, startProducer, type Producer } from "@kapi/kafka";
-import { openPassword, systemClock, toIso } from "@kapi/kernel";
+import { openPassword, sealPassword, systemClock, toIso } from "@kapi/kernel";
 import { ADMISSION_LIBRARY, admit, type WalletState } from "@kapi/admission/redis";
+import { startPool, statement } from "@kapi/postgres";
 import { startRedis, type RedisConnection } from "@kapi/redis";
 import { configFields, createLogger, Health, loadConfig, Scope } from "@kapi/runtime";
 import { freePort } from "@kapi/servers";
@@ -30,6 +31,17 @@ const CreatedKey = z.object({ keyId: z.string(), managementKey: z.string() });
 const CreatedServer = z.object({ serverId: z.guid() });
 
 const KEY_LIFE_MS = 10 * 60_000;
+// As another process registers a server. $1 server, $2 organization, $3 configuration, $4 token.
+const REGISTER_WITH_TOKEN = statement<never>(
+  "test_register_server",
+  `insert into servers (server_id, organization_id, trading_server_url, configuration, sealed_token, created_at, status,
+     version)
+   values ($1, $2, 'http://127.0.0.1:7001', $3, $4, now(), 'active', 1)`,
+);
+const WAITING_FOR_LOCK = statement<{ pid: number }>(
+  "test_waiting_for_lock",
+  `select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+);
 
 const scope = new Scope();
 const health = new Health();
@@ -170,6 +182,39 @@ test("a server's token is announced only in sealed form, is never shown, and mus
   expect(JSON.parse(refused.body.toString())).toMatchObject({ issues: [{ path: ["tradingServerToken"] }] });
   await client.json("POST", path, { ...moved, tradingServerToken: token }, CreatedServer);
   expect(await sealedTokenOf(3)).not.toEqual(sealed);
+});
+
+test("a registration without a token is rejected if another process registers the server at another URL with a token meanwhile", async () => {
+  const { organizationId } = await organizationWith(0);
+  const { configuration } = serverEntry();
+  const keys = configFields.keyring.parse(environment.secrets.tradingServerSealingKeys);
+  const serverId = randomUUID();
+  const register = (port: number) =>
+    client.request("POST", `/internal/organizations/${organizationId}/servers`, {
+      serverId,
+      configuration,
+      tradingServerUrl: `http://127.0.0.1:${port}`,
+    });
+  const { value: database, stop } = await startPool({
+    connectionString: environment.postgresUrl,
+    schema: "organization",
+    applicationName: "test",
+    logger,
+  });
+  const second = await database.transaction(async (tx) => {
+    const token = JSON.stringify(sealPassword(keys, serverId, "the token"));
+    await tx.query(REGISTER_WITH_TOKEN, [serverId, organizationId, JSON.stringify(configuration), token]);
+    const registering = register(7002);
+    await eventually(async () => expect(await database.query(WAITING_FOR_LOCK, [])).toHaveLength(1));
+    return { registering };
+  });
+  const refused = await second.registering;
+  expect([refused.status, JSON.parse(refused.body.toString())]).toMatchObject([
+    400,
+    { issues: [{ path: ["tradingServerToken"] }] },
+  ]);
+  expect((await register(7001)).status).toBe(201);
+  await stop();
 });
 
 test("invalid input is rejected with its issues, and an unknown organization with 404", async () => {

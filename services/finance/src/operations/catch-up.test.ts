@@ -19,6 +19,15 @@ it("a fresh read is unavailable if the trading server does not know an account w
   await expect(catchUpUnknown(0)).resolves.toBeUndefined();
 });
 
+it("a fresh read of a deleted account does not need the trading server", async () => {
+  const reader = { bookedSoFar: async () => ({ standing: "deleted", lastSequence: 3 }) as const };
+  const unexpected = (): never => {
+    throw new Error("not expected");
+  };
+  const options = { client: { eventSequence: unexpected }, reader, bookNextPage: unexpected };
+  await expect(catchUp(options, ACCOUNT)).resolves.toBeUndefined();
+});
+
 it("a fresh read of an account that is created meanwhile has nothing to book", async () => {
   let booked = 0;
   const eventSequence = async (): Promise<null> => {

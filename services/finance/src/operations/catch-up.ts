@@ -23,10 +23,10 @@ interface CatchUpOptions {
 
 /**
  * Resolves when the account is booked up to the trading server's sequence at the start of the call.
- * Also resolves if the account has no booked events and the server does not know the account.
- * Rejects with {@link BehindTradingServer} after 2 s, or if the server does not know an account
- * with booked events. Rejects with the client's error if the server does not answer, or if too many
- * calls of the organization wait for the server.
+ * Also resolves if the account is marked deleted, or if the account has no booked events and the
+ * server does not know the account. Rejects with {@link BehindTradingServer} after 2 s, or if the
+ * server does not know an account with booked events. Rejects with the client's error if the server
+ * does not answer, or if too many calls of the organization wait for the server.
  */
 export async function catchUp(options: CatchUpOptions, account: AccountRef): Promise<void> {
   const end = new AbortController();
@@ -47,7 +47,9 @@ async function bookWhatIsMissing(options: CatchUpOptions, account: AccountRef, s
   const { client, reader, bookNextPage } = options;
   // Read before the server is asked. In the other order, events of an account that is created
   // between both calls could be booked, although the server did not know the account.
-  let { lastSequence } = await reader.bookedSoFar(account);
+  const first = await reader.bookedSoFar(account);
+  if (first.standing === "deleted") return;
+  let { lastSequence } = first;
   const wanted = await client.eventSequence(account.serverId, account.accountNumber);
   if (wanted === null) {
     if (lastSequence === 0) return;

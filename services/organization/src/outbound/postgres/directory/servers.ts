@@ -16,24 +16,25 @@ interface ServerRow extends Omit<ServerEntry, "kind" | "sealedToken"> {
 const ROW = `server_id as "serverId", organization_id as "organizationId", status,
   trading_server_url as "tradingServerUrl", configuration, version, sealed_token as "sealedToken"`;
 
+const INSERT_SERVER_ROW = statement<ServerRow>(
+  "directory_insert_server",
+  `insert into servers (server_id, organization_id, trading_server_url, configuration, sealed_token, created_at, status,
+     version)
+   values ($1, $2, $3, $4, $5, $6, 'active', 1)
+   on conflict (server_id) do nothing returning ${ROW}`,
+);
 const LOCK_SERVER_ROW = statement<ServerRow>(
   "directory_lock_server",
   `select ${ROW} from servers where server_id = $1 for update`,
 );
 // A server id never moves to another organization. Without a new token, the server keeps its token
 // only if its URL stays the same.
-const UPSERT_SERVER_ROW = statement<ServerRow>(
-  "directory_upsert_server",
-  `insert into servers (server_id, organization_id, trading_server_url, configuration, sealed_token, created_at, status,
-     version)
-   values ($1, $2, $3, $4, $5, $6, 'active', 1)
-   on conflict (server_id) do update
-   set trading_server_url = excluded.trading_server_url, configuration = excluded.configuration, version = servers.version + 1,
-     sealed_token = coalesce(
-       excluded.sealed_token,
-       case when servers.trading_server_url = excluded.trading_server_url then servers.sealed_token end
-     )
-   where servers.organization_id = excluded.organization_id
+const UPDATE_SERVER_ROW = statement<ServerRow>(
+  "directory_update_server",
+  `update servers
+   set trading_server_url = $3, configuration = $4, version = version + 1,
+     sealed_token = coalesce($5, case when trading_server_url = $3 then sealed_token end)
+   where server_id = $1 and organization_id = $2
    returning ${ROW}`,
 );
 // An unchanged status is not announced.
@@ -98,9 +99,12 @@ export function serverTransaction(
     },
     upsertServer: async ({ serverId, organizationId, tradingServerUrl, configuration, sealedToken }, nowMs) => {
       const sealed = sealedToken === undefined ? null : JSON.stringify(sealedToken);
-      const values = [serverId, organizationId, tradingServerUrl, JSON.stringify(configuration), sealed, toIso(nowMs)];
-      const [before] = await tx.query(LOCK_SERVER_ROW, [serverId]);
-      const [row] = await tx.query(UPSERT_SERVER_ROW, values);
+      const values = [serverId, organizationId, tradingServerUrl, JSON.stringify(configuration), sealed];
+      // First, because this statement waits for a process that registers the same server: then
+      // `before` is what that process has stored.
+      const [created] = await tx.query(INSERT_SERVER_ROW, [...values, toIso(nowMs)]);
+      const [before] = created === undefined ? await tx.query(LOCK_SERVER_ROW, [serverId]) : [];
+      const [row] = created === undefined ? await tx.query(UPDATE_SERVER_ROW, values) : [created];
       if (!row) return null;
       announce(tx, serverEntryOf(row));
       return { server: serverOf(row), before: before === undefined ? null : serverEntryOf(before) };
