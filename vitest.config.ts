@@ -17,7 +17,7 @@ const LONGEST = [
   "services/metrics/test/sequencers.integration.test.ts",
   "test/faults/deposit-killed.test.ts",
   "test/browser/console.test.ts",
-  "services/gateway/test/owners.integration.test.ts",
+  "services/finance/test/digests.integration.test.ts",
   "services/gateway/test/faults.integration.test.ts",
 ];
 
@@ -28,6 +28,8 @@ const LONG = [
   "services/metrics/test/example-client.integration.test.ts",
   "services/trading-simulator/test/restart.integration.test.ts",
   "test/browser/tasks.test.ts",
+  "test/browser/frame.test.ts",
+  "test/browser/webhooks.test.ts",
   "test/docs/guides.test.ts",
   "test/browser/documentation.test.ts",
   "test/e2e/command-line.test.ts",
