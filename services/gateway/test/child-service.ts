@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { createServer } from "node:net";
 import { fileURLToPath } from "node:url";
 
 import { assert, delay } from "@kapi/kernel";
@@ -50,15 +49,4 @@ export async function startChildService(
     throw error;
   }
   return { url, process: child, ended, stop };
-}
-
-/** A free port. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  assert(address !== null && typeof address === "object", "the server has no TCP port");
-  server.close();
-  await once(server, "close");
-  return address.port;
 }

@@ -8,10 +8,10 @@ import { randomUUID } from "node:crypto";
 import { type CommandEnvelope, type ErrorBody, type PersonOperation, personIdempotencyKey } from "@kapi/contracts";
 import { readUsage, shardOf } from "@kapi/admission/redis";
 import { callerHeaders } from "@kapi/http";
+import { freePort } from "@kapi/servers";
 import { eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
-import { freePort } from "./child-service.ts";
 import { type Answer, call, createdAccount, getCommand } from "./client.ts";
 import { type Organization, type Platform, startPlatform } from "./platform.ts";
 

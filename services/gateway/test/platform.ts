@@ -21,11 +21,12 @@ import {
 } from "@kapi/admission/redis";
 import { startRedis, type RedisConnection } from "@kapi/redis";
 import { createLogger, Health, loadConfig, Scope } from "@kapi/runtime";
+import { freePort } from "@kapi/servers";
 import { createTestEnvironment, eventually, keyEntry, serverEntry, type TestEnvironment } from "@kapi/testkit";
 
 import { ConfigSchema } from "../src/config.ts";
 import { startService } from "../src/service.ts";
-import { type ChildService, freePort, startChildService } from "./child-service.ts";
+import { type ChildService, startChildService } from "./child-service.ts";
 
 /**
  * How long an idempotency record is open at gateways in the process of the test, in milliseconds.
