@@ -97,7 +97,7 @@ describe("the overview", () => {
     await user.heading("Overview").waitFor();
   });
 
-  it("shows in three steps which accounts are within 1 % of their daily limit", async () => {
+  it("leads in three steps to the accounts within 1 % of their daily loss limit", async () => {
     const [number = ""] = opened;
     const body = { rules: [DAILY_LOSS], requestId: "limits" };
     await client.queue("PUT", `/accounts/${number}/risk-rules`, body);
@@ -219,7 +219,7 @@ describe("the page of an account", () => {
     await user.screenshot("equity-day");
   });
 
-  it("shows the live equity while the history cannot be read, and offers a retry; and says why a chart is empty", async () => {
+  it("shows the live equity and offers a retry while the history cannot be read, and says why a chart is empty", async () => {
     const [, , number = "", silent = ""] = opened;
     await control.buy(number, "EURUSD", 0.5);
     await user.page.route("**/equity-history?*", (route) => route.fulfill({ status: 500, json: {} }));

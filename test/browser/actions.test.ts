@@ -147,7 +147,7 @@ it("an account is disabled and its positions are closed", async () => {
   expect(await user.button("Disable").count()).toBe(0);
 });
 
-it("the page loads an account again if only the answer to a second attempt shows that the command succeeded", async () => {
+it("the page reads the account again after an action, also if only the answer to a second attempt shows the success", async () => {
   await openAs("operator");
   let attempts = 0;
   await user.page.route("**/actions/disable", async (route) => {

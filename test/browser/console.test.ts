@@ -92,7 +92,7 @@ describe("a user", () => {
     expect(user.complaints).toEqual([]);
   });
 
-  it("who signs out in one window is signed out in another window, even if that window sends no request", async () => {
+  it("who signs out in one window is signed out in the other window too, although the other window sends no request", async () => {
     const number = await client.openAccount(100);
     await signedInAt(`/accounts/${client.demo.serverId}/${number}`);
     await user.page.getByText("Live", { exact: true }).waitFor();

@@ -58,7 +58,7 @@ it.each([
   expect(await overflowPixels(user.page)).toBe(0);
 });
 
-it("a language is chosen for all examples with the mouse or the keyboard, and stays chosen after another page was opened", async () => {
+it("a language is chosen for all examples with the mouse or the keyboard, and stays chosen when other pages are opened", async () => {
   const { page } = user;
   await user.open("/docs/quickstart");
   await page.getByRole("tab", { name: "Python" }).first().click();
@@ -100,7 +100,7 @@ it("a page is found by the search, without a mouse", async () => {
   await page.waitForURL(/\/docs\/webhooks#rotate-a-secret$/);
 });
 
-it("the search says nothing of results before it is loaded, and says so if it cannot be loaded", async () => {
+it("the search does not say that nothing was found before it is loaded, and shows an error if it cannot be loaded", async () => {
   const { page } = user;
   const asked = deferred<() => Promise<void>>();
   await page.route("**/docs/search.json", (route) => asked.resolve(() => route.abort()));

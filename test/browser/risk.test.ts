@@ -97,8 +97,8 @@ async function printedPages(name: string): Promise<number> {
   return pdf.toString("latin1").match(/\/Type\s*\/Page\b/g)?.length ?? 0;
 }
 
-describe("an account", () => {
-  it("shows its rules in words, and its breaches, newest first, each with its command and evidence", async () => {
+describe("the page of an account", () => {
+  it("shows the risk rules in words, and the breaches, newest first, each with its command and evidence", async () => {
     const times = Array.from({ length: 53 }, (_, index) => new Date(Date.UTC(2026, 10, 25 - index, 9)).toISOString());
     risk.breaches = times.map((at) => ({ breach: breachOf(account, at, "none"), document: null }));
     const newest = stored();
@@ -125,7 +125,7 @@ describe("an account", () => {
     expect(user.complaints).toEqual([]);
   });
 
-  it("without rules and breaches says so, and still shows its details while the risk service is unavailable", async () => {
+  it("says so if there are no rules or breaches, and still shows the account's details while the risk service is unavailable", async () => {
     risk.rules = [];
     await user.open(accountTab("risk"));
     await user.page.getByText("This account has no risk rules.").waitFor();
@@ -140,7 +140,7 @@ describe("an account", () => {
   });
 });
 
-describe("a breach", () => {
+describe("the page of a breach", () => {
   it("shows the values, the positions and the signed document, which is saved as the API sends it", async () => {
     const added = stored();
     await openBreach(added);
@@ -178,7 +178,7 @@ describe("a breach", () => {
     expect(user.complaints).toEqual([]);
   });
 
-  it("names what the evidence lacks", async () => {
+  it("names the parts that the evidence lacks", async () => {
     const added = stored({
       positions: null,
       missing: [
@@ -195,7 +195,7 @@ describe("a breach", () => {
     expect(user.complaints).toEqual([]);
   });
 
-  it("with pending evidence says when it will be complete, and then shows it without a reload", async () => {
+  it("says when pending evidence will be complete, and then shows the evidence without a reload", async () => {
     const measuredAt = new Date().toISOString();
     const added: StoredBreach = { breach: breachOf(account, measuredAt, "pending"), document: null };
     risk.breaches = [added];
@@ -212,7 +212,7 @@ describe("a breach", () => {
     expect(user.complaints).toEqual([]);
   });
 
-  it("without evidence says why, and what to do", async () => {
+  it("says that a breach has no evidence, and what to do", async () => {
     const added: StoredBreach = { breach: breachOf(account, BREACHED_AT, "none"), document: null };
     risk.breaches = [added];
     await openBreach(added);
@@ -222,7 +222,7 @@ describe("a breach", () => {
     expect(user.complaints).toEqual([]);
   });
 
-  it("that could not be loaded can be loaded again, and an unknown breach is not found", async () => {
+  it("can be loaded again after an error, and says that an unknown breach does not exist", async () => {
     const added = stored();
     risk.isFailing = true;
     await user.open(`${accountPage()}/breaches/${added.breach.id}`);
@@ -235,7 +235,7 @@ describe("a breach", () => {
     user.complaints.splice(0);
   });
 
-  it("is reached and saved with the keyboard alone", async () => {
+  it("can be opened, and its document saved, with the keyboard alone", async () => {
     const added = stored();
     await user.open(accountTab("breaches"));
     const link = user.page.getByRole("link", { name: SHOWN_TIME });
@@ -259,7 +259,7 @@ describe("a breach", () => {
     expect(user.complaints).toEqual([]);
   });
 
-  it("with many positions shows the largest losses, and fits on one printed page even if parts of the evidence are missing", async () => {
+  it("shows the largest losses of many positions, and fits on one printed page even if parts of the evidence are missing", async () => {
     const positions = manyPositions((index) => `-${index + 1}.00`);
     const missing = [
       { what: "prices", reason: "unavailable", from: null, to: null },

@@ -107,7 +107,7 @@ async function taskAsIs(name: string, work: () => Promise<void>): Promise<void> 
   expect(steps).toBeLessThanOrEqual(MAX_STEPS);
 }
 
-it("finds who withdrew 500, and by which key", async () => {
+it("a person finds who withdrew 500, and by which key", async () => {
   await client.withdraw(number, { amount: 500, requestId: "payout" });
   await task("who withdrew 500", async () => {
     await visit("Commands");
@@ -118,7 +118,7 @@ it("finds who withdrew 500, and by which key", async () => {
   });
 });
 
-it("sees why an account has lost money", async () => {
+it("a person finds the deals of an account that has lost money", async () => {
   const losing = await control.buy(number, "EURUSD", 1);
   await control.close(number, losing);
   await task("why is this account down", async () => {
@@ -128,7 +128,7 @@ it("sees why an account has lost money", async () => {
   });
 });
 
-it("deposits 100 and sees it booked", async () => {
+it("a person deposits 100 and sees it booked", async () => {
   await task("deposit 100", async () => {
     await findAccount();
     await click(user.button("Deposit"));
@@ -139,7 +139,7 @@ it("deposits 100 and sees it booked", async () => {
   });
 });
 
-it("finds why a webhook did not arrive, and sends it again", async () => {
+it("a person finds why a webhook did not arrive, and sends it again", async () => {
   receiver.reply = { status: 500, body: "out of order" };
   await client.call("POST", "/webhooks", { body: { url: `${receiver.url}/tasks`, kinds: ["transaction.recorded"] } });
   await client.deposit(number, { amount: 7, requestId: "hook" });
@@ -162,7 +162,7 @@ it("finds why a webhook did not arrive, and sends it again", async () => {
   });
 });
 
-it("finds that no account is within 1 % of its daily limit", async () => {
+it("a person finds that no account is within 1 % of its daily limit", async () => {
   await client.queue("PUT", `/accounts/${number}/risk-rules`, { rules: [DAILY_LOSS], requestId: "limits" });
   await control.buy(number, "EURUSD", 0.01);
   await task("within 1 % of the daily limit", async () => {
@@ -173,7 +173,7 @@ it("finds that no account is within 1 % of its daily limit", async () => {
   });
 });
 
-it("revokes a leaked key", async () => {
+it("a person revokes a leaked key", async () => {
   await begin();
   await user.visit("Keys");
   await createKey(user, "leaked");
@@ -187,7 +187,7 @@ it("revokes a leaked key", async () => {
   });
 });
 
-it("gives a colleague read-only access", async () => {
+it("a person invites a colleague with read-only access", async () => {
   await task("read-only access for a colleague", async () => {
     await visit("People");
     await click(user.button("Invite a person"));
@@ -200,7 +200,7 @@ it("gives a colleague read-only access", async () => {
   });
 });
 
-it("exports the transactions of a month", async () => {
+it("a person exports the transactions of a month", async () => {
   await client.deposit(number, { amount: 11, requestId: "monthly" });
   await task("export a month of transactions", async () => {
     await findAccount();
@@ -213,7 +213,7 @@ it("exports the transactions of a month", async () => {
   });
 });
 
-it("finds the request that was refused because the credits were used up", async () => {
+it("a person finds the request that was refused because the credits were used up", async () => {
   const poor = await createDemo(system.stack, { name: "Few credits", credits: FEW_CREDITS, autoTraders: 0 });
   const poorClient = new OutsideClient(poor);
   await eventually(
@@ -240,7 +240,7 @@ it("finds the request that was refused because the credits were used up", async 
   });
 });
 
-it("disables an account, and finds the change in the audit log", async () => {
+it("a person disables an account, and finds the change in the audit log", async () => {
   await task("disable an account and prove it", async () => {
     await findAccount();
     await click(user.button("Disable"));

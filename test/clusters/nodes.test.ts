@@ -15,7 +15,7 @@ const RECOVERY_MS = 60_000;
 const LEAD_MOVES_MS = 6_000;
 const TOPIC = "nodes";
 
-describe("clusters", () => {
+describe("in the test clusters", () => {
   let clusters: Clusters;
   beforeAll(async () => {
     clusters = await startTestClusters();
@@ -49,7 +49,7 @@ describe("clusters", () => {
     }
 
     it(
-      "every partition stays writable while a broker is down, and the broker gets in sync after its restart",
+      "keeps every partition writable while a broker is down, and the broker gets in sync after its restart",
       async () => {
         await send();
         await clusters.kafka.nodes[0]?.kill();
@@ -61,7 +61,7 @@ describe("clusters", () => {
     );
 
     it(
-      "brokers can be replaced under new ids after each controller was paused and the leadership moved",
+      "lets brokers be replaced under new ids after each controller was paused and the leadership moved",
       async () => {
         const [first, second, third] = clusters.kafka.nodes;
         await third?.replace();
@@ -84,7 +84,7 @@ describe("clusters", () => {
 
   describe("Redis Cluster", () => {
     it(
-      "the replica of a paused master takes over its slots, and the master gets them back by failback",
+      "moves the slots of a paused master to its replica, and back to the master by failback",
       async () => {
         const { redis } = clusters;
         const master = await redis.masterOf(0);
@@ -112,7 +112,7 @@ describe("clusters", () => {
 
   describe("PostgreSQL", () => {
     it(
-      "failover and failback lose no acknowledged commit and keep the address",
+      "loses no acknowledged commit by failover and failback, and keeps its address",
       async () => {
         const { postgres } = clusters;
         const query = (text: string): Promise<unknown[]> => rowsOf(postgres.url, text);
@@ -133,7 +133,7 @@ describe("clusters", () => {
       2 * RECOVERY_MS,
     );
 
-    it("a commit waits for the paused standby until the standby is detached", async () => {
+    it("lets a commit wait for a paused standby until the standby is detached", async () => {
       const { postgres } = clusters;
       await postgres.standby.pause();
       let isDone = false;

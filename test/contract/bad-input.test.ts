@@ -100,7 +100,7 @@ describe.each(withBody)("$name", (operation) => {
     expectRefused(await send(operation, target, keyed), null);
   });
 
-  it("has queued no command for the invalid requests, and accepts a valid one with their key at the normal price", async () => {
+  it("has queued no command for the invalid requests, and accepts a valid request with the same key at the normal price", async () => {
     if (operation.key) expect(await commandsOf(target, key)).toEqual([]);
     const answer = await send(operation, target, { body: validBody(operation.kind), ...keyed });
     expectAccepted(operation, answer);

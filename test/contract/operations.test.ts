@@ -271,8 +271,8 @@ describe.each(IN_ORDER)("$name ($method $path)", (operation) => {
   );
 });
 
-describe("429", () => {
-  it.each(OPERATIONS)("$name returns 429 above the key's rate limit, free of charge", async (operation) => {
+describe("above the rate limit of a key,", () => {
+  it.each(OPERATIONS)("$name returns 429, free of charge", async (operation) => {
     await send(operation, { caller: harness.slow, target: { accountNumber: "99999999" } });
     const answer = await send(operation, { caller: harness.slow, target: { accountNumber: "99999999" } });
     expectError(answer, 429, 0, RATE_LIMIT_TEXT);
@@ -280,13 +280,13 @@ describe("429", () => {
   });
 });
 
-describe("the lists of an account that has traded", () => {
+describe("for an account that has traded,", () => {
   it.each([
     ["transactions", 4],
     ["orders", 2],
     ["positions", 2],
     ["deals", 3],
-  ])("%s have records with exactly the documented fields", async (name, least) => {
+  ])("the list of %s has records with exactly the documented fields", async (name, least) => {
     const operation = OPERATIONS.find(({ path }) => path.endsWith(`/${name}`));
     const path = `/api/v1/management/servers/${harness.target.serverId}/accounts/${harness.target.accountNumber}/${name}`;
     await expect
@@ -348,7 +348,7 @@ describe("the document at /openapi.json", () => {
     expect((await fetch(`${harness.stack.baseUrl}/docs/reference/js/scalar.js`)).status).toBe(200);
   });
 
-  it("has pages of error codes below /docs, which load nothing from other origins", async () => {
+  it("is explained by pages of error codes below /docs, which load nothing from other origins", async () => {
     const page = await fetch(`${harness.stack.baseUrl}/docs/errors/INSUFFICIENT_CREDITS`);
     expect(page.headers.get("content-security-policy")).toMatch(/^default-src 'none'; script-src 'self'; /);
     const text = await page.text();

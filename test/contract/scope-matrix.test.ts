@@ -157,47 +157,44 @@ const CELLS = (Object.entries(CONTRACTS) as [OperationId, OperationContract][]).
   (["all servers", "this server", "another server"] as const).map((reach) => ({ id, contract, reach })),
 );
 
-describe("access by the servers of a key", () => {
+describe("the servers of a key", () => {
   const callerOf = (reach: (typeof CELLS)[number]["reach"]): Caller =>
     ({ "all servers": harness.owner, "this server": harness.within, "another server": harness.limited })[reach];
 
-  it.each(CELLS)(
-    "$id admits a key for $reach exactly if the key has access to the servers that the operation needs",
-    async ({ id, contract, reach }) => {
-      const { serverId, accountNumber, commandId, breachId, templateName } = harness.target;
-      const path = contract.path
-        .replace(":serverId", serverId)
-        .replace(":accountNumber", contract.method === "GET" ? accountNumber : "99999999")
-        .replace(":commandId", commandId)
-        .replace(":breachId", breachId)
-        .replace(":templateName", templateName)
-        .replaceAll(/:\w+/g, randomUUID());
-      const options = contract.body === undefined ? {} : { body: {} };
-      const query = QUERIES[id]?.() ?? "";
-      const answer = await callerOf(reach).send(contract.method, path + query, options);
-      const about = contract.path.includes(":serverId") ? "a server" : ABOUT[id as WithoutServer];
-      expect(about, `ABOUT has no entry for ${id}`).toBeDefined();
-      if (about === "all servers" && reach !== "all servers") {
-        expectRefused(answer, "Missing server access: all servers of the organization");
-      } else if (about === "a server" && reach === "another server") expectRefused(answer, noAccess(serverId));
-      else if (about === "a command" && reach === "another server") {
-        expect(answer).toMatchObject({ status: 404, body: { error: "Command not found" }, charged: 1 });
-      } else {
-        // The endpoint in the path does not exist, and a mutation has no valid body.
-        const admitted =
-          contract.method !== "GET"
-            ? [400, 404]
-            : contract.path.includes(":endpointId")
-              ? [404]
-              : id === "getBreachEvidence"
-                ? [200, 409]
-                : [200];
-        expect(admitted, answer.text).toContain(answer.status);
-      }
-    },
-  );
+  it.each(CELLS)("decide whether $id admits a key for $reach", async ({ id, contract, reach }) => {
+    const { serverId, accountNumber, commandId, breachId, templateName } = harness.target;
+    const path = contract.path
+      .replace(":serverId", serverId)
+      .replace(":accountNumber", contract.method === "GET" ? accountNumber : "99999999")
+      .replace(":commandId", commandId)
+      .replace(":breachId", breachId)
+      .replace(":templateName", templateName)
+      .replaceAll(/:\w+/g, randomUUID());
+    const options = contract.body === undefined ? {} : { body: {} };
+    const query = QUERIES[id]?.() ?? "";
+    const answer = await callerOf(reach).send(contract.method, path + query, options);
+    const about = contract.path.includes(":serverId") ? "a server" : ABOUT[id as WithoutServer];
+    expect(about, `ABOUT has no entry for ${id}`).toBeDefined();
+    if (about === "all servers" && reach !== "all servers") {
+      expectRefused(answer, "Missing server access: all servers of the organization");
+    } else if (about === "a server" && reach === "another server") expectRefused(answer, noAccess(serverId));
+    else if (about === "a command" && reach === "another server") {
+      expect(answer).toMatchObject({ status: 404, body: { error: "Command not found" }, charged: 1 });
+    } else {
+      // The endpoint in the path does not exist, and a mutation has no valid body.
+      const admitted =
+        contract.method !== "GET"
+          ? [400, 404]
+          : contract.path.includes(":endpointId")
+            ? [404]
+            : id === "getBreachEvidence"
+              ? [200, 409]
+              : [200];
+      expect(admitted, answer.text).toContain(answer.status);
+    }
+  });
 
-  it("a limited key can subscribe to live metrics of its own servers only", async () => {
+  it("limit the live metrics that the key can subscribe to", async () => {
     const { stack, owner, within, limited, target } = harness;
     const { baseUrl, wsBase, tradingServerUrl } = stack;
     const named = { serverId: target.serverId, accountNumber: target.accountNumber };
@@ -216,7 +213,7 @@ describe("access by the servers of a key", () => {
     expect(await first(limited)).toMatchObject({ type: "error", code: "SERVER_ACCESS_DENIED", ...named });
   });
 
-  it("a limited key gets no data of another server's command by using the command's Idempotency-Key", async () => {
+  it("hide the data of another server's command, even from a request with the Idempotency-Key of that command", async () => {
     const { owner, limited, target, otherServerId } = harness;
     const idempotencyKey = randomUUID();
     const body = { accountName: "Limited", initialBalance: 1, leverage: 100, requestId: "limited" };
@@ -240,7 +237,7 @@ describe("access by the servers of a key", () => {
     await expectNothing();
   });
 
-  it("a limited key cannot read another server's command, and gets 404 without waiting", async () => {
+  it("hide another server's command: a read returns 404 without waiting", async () => {
     const { owner, within, limited, target } = harness;
     const path = `/api/v1/management/servers/${target.serverId}/accounts/${target.accountNumber}/exports/history`;
     const body = { requestId: "limited" };

@@ -208,7 +208,7 @@ describe.each(WEBHOOK_OPERATIONS)("$name ($method $path)", (operation) => {
   });
 });
 
-it("lists the events of several kinds: `kinds` may be a list with commas or be repeated", async () => {
+it("the event feed lists events of several kinds: `kinds` may be a list with commas or be repeated", async () => {
   const list = async (query: string): Promise<unknown> => {
     const answer = await harness.owner.send("GET", `/api/v1/management/events?${query}`);
     expect(answer.status).toBe(200);

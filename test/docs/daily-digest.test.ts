@@ -89,13 +89,13 @@ async function compareWithPython(value: object): Promise<string> {
   return (await run("python3", [program, file], { timeout: PROGRAM_TIMEOUT_MS })).stdout;
 }
 
-it("the Python program agrees with kapi, whatever the order of the records", async () => {
+it("the Python program of the documentation agrees with kapi, whatever the order of the records", async () => {
   const { transactions, deals, ...rest } = book();
   const reversed = { ...rest, transactions: transactions.toReversed(), deals: deals.toReversed() };
   expect(await compareWithPython(reversed)).toBe("agrees: 10000001 2026-03-02\n");
 });
 
-it("the Python program finds a missing record, a changed record and a changed balance", async () => {
+it("the Python program of the documentation finds a missing record, a changed record and a changed balance", async () => {
   const own = book();
   const { digest, deals, transactions } = own;
   await expect(compareWithPython({ ...own, transactions: transactions.slice(1) })).rejects.toThrow(

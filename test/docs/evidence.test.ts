@@ -32,7 +32,7 @@ async function verifyWithPython(text: string): Promise<string> {
   return (await run("python3", [program, file, KEYS], { timeout: PROGRAM_TIMEOUT_MS })).stdout;
 }
 
-it.each(["breach.json", "interval.json"])("the Python program verifies %s", async (file) => {
+it.each(["breach.json", "interval.json"])("the Python program of the documentation verifies %s", async (file) => {
   const printed = await verifyWithPython(readFileSync(path.join(VECTOR, file), "utf8"));
   expect(printed).toBe("verified: 10000001 2026-11-26T09:31:41.000Z\n");
 });
@@ -43,7 +43,7 @@ it.each([
   ["a repeated JSON member", '"offset": 1200', '"offset": 1, "offset": 1200'],
   ["a changed signature", /(.)"\n {2}\}\n\}\n$/, '_"\n  }\n}\n'],
   ["a changed last hash", /"lastHash": "./, '"lastHash": "x'],
-])("the Python program and the client refuse a document with %s", async (_title, from, to) => {
+])("the Python program of the documentation and the client refuse a document with %s", async (_title, from, to) => {
   const text = readFileSync(path.join(VECTOR, "breach.json"), "utf8");
   const changed = text.replace(from, to);
   expect(changed).not.toBe(text);

@@ -136,7 +136,7 @@ describe("the guide to testing", () => {
 });
 
 describe("the prop-firm recipe", () => {
-  it("flattens an account at its daily loss and not at a payout, then checks samples and daily digests", async () => {
+  it("flattens an account at its daily loss limit and not at a payout, then checks samples and daily digests", async () => {
     const accountNumber = await client.openAccount(10_000);
     const [command, file] = prepare("prop-firm-recipe.md", "ts");
     const engine = spawn(command, [file], { cwd: FOLDER, env: environment({ KAPI_ACCOUNT: accountNumber }) });
@@ -170,7 +170,7 @@ describe("the prop-firm recipe", () => {
 });
 
 describe("the guide to risk rules", () => {
-  it("sets rules, lists breaches, flattens an account and shows its earlier state", async () => {
+  it("sets rules, lists breaches, flattens an account and shows the account's earlier state", async () => {
     const accountNumber = await client.openAccount(10_000);
     await control.buy(accountNumber, "GBPUSD", 0.01);
     const printed = await runProgram("risk.md", "ts", { KAPI_ACCOUNT: accountNumber });
@@ -180,7 +180,7 @@ describe("the guide to risk rules", () => {
   });
 });
 
-describe("the receiver with the client", () => {
+describe("the example of a webhook receiver", () => {
   it("processes each event once, rejects a forgery, and catches up after it was down", async () => {
     const page = "../webhooks.md";
     const port = await freePort();

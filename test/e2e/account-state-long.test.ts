@@ -28,7 +28,7 @@ afterAll(() => system.stop());
 const accountOf = (accountNumber: string) => kapi.server(system.demo.serverId).account(accountNumber);
 
 it(
-  "a state has the equity of the last full minute, with its age; before the end of the first minute it has no equity",
+  "the state of an account has the equity of the last full minute and its age; before the first minute has ended, it has no equity",
   async () => {
     const accountNumber = await client.openAccount(INITIAL_BALANCE, HIGH_LEVERAGE);
     const account = accountOf(accountNumber);

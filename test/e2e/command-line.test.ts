@@ -71,7 +71,7 @@ function lines<T>(text: string): T[] {
   return text.split("\n").flatMap((line) => (line === "" ? [] : [JSON.parse(line) as T]));
 }
 
-it("stores a key in a file that only the user can read, and only after a request with the key succeeded", async () => {
+it("`kapi login` stores a key in a file that only the user can read, and only after a request with the key succeeded", async () => {
   const { baseUrl, wsBase, serverId, managementKey } = system.demo;
   const addresses = ["--base-url", baseUrl, "--live-url", wsBase, "--server", serverId];
   const wrong = start(["login", ...addresses, "--key-stdin"], "kapi.aaaaaaaaaaaaaaaa.wrong\n");
@@ -85,7 +85,7 @@ it("stores a key in a file that only the user can read, and only after a request
   expect(await kapi("status")).not.toContain(managementKey);
 });
 
-it("creates an account, deposits once for each idempotency key, and lists transactions, accounts and commands", async () => {
+it("the command line creates an account, deposits once for each idempotency key, and lists transactions, accounts and commands", async () => {
   const create = ["accounts", "create", "--name", "Ada Obi", "--balance", "100", "--leverage", "100", "--key", "ada"];
   const created = JSON.parse(await kapi(...create, "--json")) as {
     result: { accountNumber: string };
@@ -105,26 +105,26 @@ it("creates an account, deposits once for each idempotency key, and lists transa
   expect(lines(await kapi("commands", "list", "--account", accountNumber, "--json"))).toHaveLength(2);
 });
 
-it("exits with 1 if a withdrawal fails, and prints why", async () => {
+it("`kapi accounts withdraw` exits with 1 if the withdrawal fails, and prints why", async () => {
   const run = start(["accounts", "withdraw", accountNumber, "5000"]);
   expect(await run.ended).toBe(1);
   expect(run.err()).toContain("INSUFFICIENT_FUNDS");
 });
 
-it("shows billed requests, and events", async () => {
+it("the command line shows billed requests, and events", async () => {
   await eventually(async () => expect(await kapi("logs", "--operation", "depositAccountFunds")).toMatch(/deposit/));
   const events = lines<{ type: string }>(await kapi("events", "list", "--limit", "500", "--json"));
   expect(events).toContainEqual(expect.objectContaining({ type: "account.created" }));
 });
 
 const KINDS = ["position.closed", "position.updated", "order.cancelled", "transaction.recorded", "margin.call"];
-it.each(KINDS)("makes %s happen on a simulated server, and shows its event", async (kind) => {
+it.each(KINDS)("`kapi trigger` makes %s happen on a simulated server, and shows its event", async (kind) => {
   const given = kind === "margin.call" ? [] : ["--account", accountNumber];
   const events = lines<{ type: string }>(await kapi("trigger", kind, ...given, "--json"));
   expect(events.at(-1)).toMatchObject({ type: kind });
 });
 
-it("forwards events as deliveries, with a secret that the next start uses again", async () => {
+it("`kapi listen` forwards events as deliveries, with a secret that the next start uses again", async () => {
   const receiver = await WebhookReceiver.start();
   const listening = start(["listen", "--forward-to", receiver.url]);
   const secretIn = (run: Run): string => /whsec_[\w+/=]+/.exec(run.out())?.[0] ?? "";
@@ -140,7 +140,7 @@ it("forwards events as deliveries, with a secret that the next start uses again"
   await receiver.stop();
 });
 
-it("sets a risk template from a file, prints it in a form that `set` accepts, and deletes it only with --account-rules", async () => {
+it("`kapi risk-templates` sets a template from a file, prints it in a form that `set` accepts, and deletes it only with --account-rules", async () => {
   const file = path.join(folder, "template.json");
   const rules = [{ id: "floor", type: "maxLoss", limit: { amount: 500.5 }, action: "notify" }];
   const template = { rules, appliesTo: { nameStartsWith: "Command line" }, newAccounts: true };
@@ -157,7 +157,7 @@ it("sets a risk template from a file, prints it in a form that `set` accepts, an
   expect(await kapi("risk-templates", "list", "--json")).toBe("");
 });
 
-it("streams the live values of an account until Ctrl-C", async () => {
+it("`kapi stream` shows the live values of an account until Ctrl-C", async () => {
   const streaming = start(["stream", accountNumber, "--json"]);
   await eventually(() => streaming.out().includes("\n"));
   expect(await streaming.stop()).toBe(0);

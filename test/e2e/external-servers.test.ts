@@ -242,7 +242,7 @@ describe("kapi on external servers", () => {
   });
 
   it(
-    "executes a deposit and settles its credits on a Redis Cluster, while each service uses a PostgreSQL role that can only reach the rows of the service",
+    "executes a deposit and settles its credits, with a Redis Cluster, and for each service a PostgreSQL role that reaches only the service's rows",
     { timeout: STACK_TIMEOUT_MS },
     async () => {
       const url = new URL(servers.postgresUrl);

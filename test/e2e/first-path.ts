@@ -224,7 +224,7 @@ function creditTests(target: FirstPathTarget): void {
     expect((await wallet()).availableCredits).toBe(before.availableCredits - 12);
   });
 
-  it("wrong requests get the errors of the interface, and 401 comes before the errors of the body", async () => {
+  it("wrong requests get the errors of the interface; with a wrong key the error is 401, even if the body is invalid too", async () => {
     const client = new OutsideClient(target.demo());
     const accounts = client.server("/accounts");
     const expectError = (answer: { status: number; body: ErrorAnswer }, status: number, error: string): void => {

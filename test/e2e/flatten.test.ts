@@ -151,7 +151,7 @@ describe("a flatten", () => {
   });
 });
 
-describe("a disabling", () => {
+describe("disabling an account", () => {
   it("with `flatten` closes everything, even if the account is disabled already; without `flatten`, positions stay", async () => {
     const { accountNumber, positions } = await tradingAccount();
     const plain = await client.succeeded((await queue(accountNumber, "disable")).id);

@@ -89,7 +89,7 @@ async function stateOf(account: string): Promise<unknown> {
   };
 }
 
-describe("a repeated request after Redis forgot its key", () => {
+describe("a repeated request whose idempotency key Redis forgot", () => {
   it("is answered as a duplicate by any gateway after its command is final, and has no effect", async () => {
     const account = await first.openAccount(1_000);
     const requests = oneOfEach(account);

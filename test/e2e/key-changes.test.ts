@@ -190,7 +190,7 @@ it("within two seconds, a key that keeps only credits:read is 403 at both gatewa
   expectInTime("scopes taken away", gateways, sockets);
 });
 
-it("within two seconds, a key that loses a server is 403 there at both gateways, and its subscriptions at both streams end", async () => {
+it("within two seconds, a key that loses a server is 403 for this server at both gateways, and its subscriptions at both streams end", async () => {
   const key = await usedKey();
   const sinceMs = Date.now();
   await changeKey(key, { serverIds: [] });

@@ -146,7 +146,7 @@ it("kapi listen retries for some seconds while the receiver is not running, and 
   receiver = await WebhookReceiver.start();
 });
 
-it("without other settings, kapi listen uses the address and the key of the demo of a kapi that runs from this checkout", async () => {
+it("without other settings, kapi listen uses the address and the key of the demo that runs from this checkout", async () => {
   const stateDir = `${system.stack.environment.stateDir}-stack`;
   writeFileSync(path.join(stateDir, "demo.json"), JSON.stringify(system.demo));
   const env = { KAPI_STATE_DIR: stateDir };

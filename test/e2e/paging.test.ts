@@ -144,7 +144,7 @@ describe.each(LISTS)("the list of $name", ({ name, path, id, add }) => {
   });
 });
 
-it("pages by number repeat records while records are added", async () => {
+it("pages by number can repeat records if records are added between the requests", async () => {
   const read: unknown[] = [];
   for (let number = 1; number <= 5; number += 1) {
     const list = await page(ofAccount("transactions"), { page: number, limit: 5 });
@@ -164,7 +164,7 @@ describe("filters", () => {
     ["orders", { symbol: "XAUUSD" }],
     ["positions", { status: "closed", symbol: "EURUSD" }],
     ["deals", { symbol: "EURUSD", side: "sell" }],
-  ] as const)("of %s: %o returns exactly the records with these values", async (name, filter) => {
+  ] as const)("of %s, here %o, return exactly the records with these values", async (name, filter) => {
     const all = await walk(ofAccount(name), name, nothing);
     const expected = all.filter((record) => Object.entries(filter).every(([field, value]) => record[field] === value));
     expect(await walk(ofAccount(name), name, nothing, filter)).toEqual(expected);
@@ -176,7 +176,7 @@ describe("filters", () => {
     ["orders", "createdAt"],
     ["positions", "openedAt"],
     ["deals", "executedAt"],
-  ])("of %s by time: from is inclusive, to exclusive", async (name, field) => {
+  ])("of %s by time include `from` and exclude `to`", async (name, field) => {
     const all = await walk(ofAccount(name), name, nothing);
     const [to = "", from = ""] = [all[3]?.[field], all[12]?.[field]].map(String);
     const expected = all.filter((record) => String(record[field]) >= from && String(record[field]) < to);
@@ -195,7 +195,7 @@ describe("filters", () => {
     expect(await walk(ofAccount("transactions"), "transactions", nothing, { dealId: id })).toEqual(ofDeal);
   });
 
-  it("of usage and deliveries by time: to is exclusive", async () => {
+  it("of usage and deliveries by time exclude `to`", async () => {
     for (const [path, name, field] of [
       ["/credits/usage", "usage", "at"],
       [`/webhooks/${endpointId}/deliveries`, "deliveries", "createdAt"],
@@ -209,14 +209,14 @@ describe("filters", () => {
     }
   });
 
-  it("with from after to are rejected", async () => {
+  it("with `from` after `to` are rejected", async () => {
     const query = "from=2026-03-02T00:00:00Z&to=2026-03-01T00:00:00Z";
     for (const path of [ofAccount("deals"), ofAccount("transactions"), "/credits/usage"]) {
       expect((await client.call("GET", `${path}?${query}`)).status, path).toBe(400);
     }
   });
 
-  it("find the commands of a bulk by its idempotency key, which helps a caller who lost the 202", async () => {
+  it("find the commands of a bulk by its idempotency key, for a caller who lost the 202 response", async () => {
     const account = { accountName: "Bulk", initialBalance: 1, leverage: 100, requestId: "bulk" };
     const accounts = Array.from({ length: 7 }, () => account);
     const key = `bulk-${accountNumber}`;

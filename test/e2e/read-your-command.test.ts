@@ -126,8 +126,8 @@ describe("a command", () => {
   );
 });
 
-describe("as soon as its command is succeeded", () => {
-  it("a deposit is the first row of the transactions, and in the balance of the details", async () => {
+describe("as soon as a command has succeeded", () => {
+  it("its deposit is the first row of the transactions, and in the balance of the details", async () => {
     await onEachAccount(async (account, round) => {
       const amount = (100 + round) / 100;
       const result = await done("POST", `/accounts/${account}/finance/deposits`, { amount });
@@ -141,7 +141,7 @@ describe("as soon as its command is succeeded", () => {
     });
   });
 
-  it("a new name is in the details, in the list and in the search", async () => {
+  it("its new name is in the details, in the list and in the search", async () => {
     await onEachAccount(async (account, round) => {
       const accountName = `Renamed ${round} ${randomUUID()}`;
       await done("PATCH", `/accounts/${account}`, { accountName });
@@ -159,7 +159,7 @@ describe("as soon as its command is succeeded", () => {
   it.each([
     ["password-reset", "tradingPasswordChangedAt"],
     ["investor-password-reset", "investorPasswordChangedAt"],
-  ])("the time of a %s is in the credentials", async (operation, field) => {
+  ])("the time of its %s is in the credentials", async (operation, field) => {
     await onEachAccount(async (account) => {
       const { changedAt } = await done("POST", `/accounts/${account}/${operation}`);
       const { credentials } = await read<{ credentials: Record<string, unknown> }>(`/accounts/${account}`);
@@ -167,7 +167,7 @@ describe("as soon as its command is succeeded", () => {
     });
   });
 
-  it("a new account is once in the list, and its initial balance is a transaction", async () => {
+  it("its new account is once in the list, and the initial balance is a transaction", async () => {
     await inFlight(ROUNDS, ROUNDS, async () => {
       const accountName = `New ${randomUUID()}`;
       const body = { accountName, initialBalance: 12.5, leverage: 100 };
@@ -181,7 +181,7 @@ describe("as soon as its command is succeeded", () => {
     });
   });
 
-  it("a new status is in the details and in the list of that status: disabled, active, archived", async () => {
+  it("its new status is in the details, and the account is in the list of that status: disabled, active, archived", async () => {
     const path = ["disable", "enable", "archive"] as const;
     const states = { disable: "disabled", enable: "active", archive: "archived" } as const;
     await onEachAccount(async (account) => {
@@ -199,7 +199,7 @@ describe("as soon as its command is succeeded", () => {
     });
   });
 
-  it("no read returns a deleted account", async () => {
+  it("no read returns the account that the command deleted", async () => {
     const doomed = await inFlight(ROUNDS / 4, ROUNDS, () => first.openAccount());
     await inFlight(doomed.length, ROUNDS, async (index) => {
       const account = doomed[index] ?? "";

@@ -83,7 +83,7 @@ async function passwordsOf(path: string, body: object): Promise<string[]> {
   return [credentials?.tradingPassword, credentials?.investorPassword, password].filter((one) => one !== undefined);
 }
 
-it("a closed position reaches the receiver within two seconds, signed, and later reads include it", async () => {
+it("a closed position reaches the receiver within two seconds, signed, and reads after the delivery show the position as closed", async () => {
   const number = await client.openAccount(10_000);
   await control.buy(number, "EURUSD", 0.1);
   const closes = await control.buy(number, "EURUSD", 0.2);

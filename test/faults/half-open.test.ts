@@ -90,7 +90,7 @@ describe("PostgreSQL", () => {
     expect(await outcomeInTime(() => use(database))).toHaveLength(CONNECTIONS);
   });
 
-  it("can reset the health check's connection without ending the process", async () => {
+  it("can reset the connection of the health check, and the process of kapi continues", async () => {
     const { database, proxy } = await open();
     await proxy.dropReplies();
     const asked = statement<{ asked: number }>(

@@ -55,7 +55,7 @@ describe("a deposit on a trading server", () => {
     await expectOnce(account, commandId);
   });
 
-  it("is applied exactly once if the server applies late", async () => {
+  it("is applied exactly once if the server applies it late", async () => {
     const { account, commandId } = await depositUnder({
       kind: "apply_late",
       operation: "deposit",

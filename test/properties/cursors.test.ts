@@ -175,7 +175,7 @@ afterAll(async () => {
 
 describe("while records are added to a list", () => {
   it.each(NAMES)(
-    "numbered pages of %s miss or repeat existing records; a walk by cursor has each existing record exactly once",
+    "reading %s by cursor gives each existing record exactly once; numbered pages miss or repeat records",
     { timeout: WALK_TIMEOUT_MS },
     async (name) => {
       const list = listOf(name);
@@ -265,7 +265,7 @@ describe("a cursor", () => {
   });
 
   it.each(NAMES)(
-    "of %s gets 400 if it is malformed, of another list or sent with a page other than 1; `from` after `to` gets 400 in every list except accounts",
+    "of %s is 400 if it is malformed, of another list, or sent with page=2; `from` after `to` is 400 in every list except accounts",
     async (name) => {
       const list = listOf(name);
       const rejected = async (path: string, query: string): Promise<unknown> => {

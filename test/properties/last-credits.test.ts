@@ -62,7 +62,7 @@ async function sendConcurrently(managementKey: string, count: number): Promise<S
 }
 
 it(
-  `of ${REQUESTS} requests through two gateways, at most ${2 * CONNECTIONS_PER_GATEWAY} at the same time, ${CREDITS} credits pay for ${CREDITS}: these return 200, all others 402, and 0 credits remain`,
+  `${CREDITS} credits pay for exactly ${CREDITS} of ${REQUESTS} concurrent requests through two gateways: all other requests are 402, and 0 credits remain`,
   { timeout: TEST_TIMEOUT_MS },
   async () => {
     const { organizationId, managementKey } = await createOrganization(stack, { name: "Last", credits: CREDITS });

@@ -237,7 +237,7 @@ async function usageOf(organizationId: string): Promise<{ credits: number }[]> {
 }
 
 it(
-  "ledger, trading server and wallet add up after any requests, repeated or not",
+  "after any requests, repeated or not, the ledger has the balance of the trading server, and the wallet adds up",
   { timeout: PROPERTY_TIMEOUT_MS },
   async () => {
     await fc.assert(

@@ -52,7 +52,7 @@ async function cruise(cwd: string, folders: readonly string[]): Promise<Cruise> 
   return JSON.parse(output) as Cruise;
 }
 
-describe("the tools of npm run gates", () => {
+describe("in npm run gates,", () => {
   it("every import rule finds a violation in fixtures/imports", async () => {
     const { violations, ruleSetUsed } = (await cruise(path.join(FIXTURES, "imports"), ["libs", "services"])).summary;
     const broken = new Set(violations.map((violation) => violation.rule.name));

@@ -3,12 +3,12 @@ import { describe, expect, it } from "vitest";
 
 import { layerFaults } from "./layers.ts";
 
-describe("the layers of a service", () => {
-  it("every service has its README and required files, and only allowed folders", () => {
+describe("a service", () => {
+  it("of this repository has its README and required files, and only allowed folders", () => {
     expect(layerFaults(path.resolve(import.meta.dirname, "../../services"))).toEqual([]);
   });
 
-  it("a missing file and a folder that is not allowed are reported", () => {
+  it("is reported if it lacks a file or has a folder that is not allowed", () => {
     expect(layerFaults(path.join(import.meta.dirname, "fixtures/layers"))).toEqual([
       "crooked: README.md is missing",
       "crooked: src/config.ts is missing",

@@ -104,7 +104,7 @@ describe("the word leg", () => {
   });
 });
 
-describe("places that are left", () => {
+describe("the places of a banned word that are left", () => {
   const rules: Rules = { mend: { write: '"repair"', left: { docs: 1, "libs/one": 2 } } };
   const inDocs = placesIn("docs/a.md", "mend", checksOf(rules));
   const twoInDocs = placesIn("docs/a.md", "mend\nmend", checksOf(rules));
@@ -119,7 +119,7 @@ describe("places that are left", () => {
     expect(wordFaults(placesIn("test/a.ts", "mend", checksOf(rules)), rules)).toHaveLength(1);
   });
 
-  it("are listed up to 50", () => {
+  it("are listed if there are too many, but at most 50 of them", () => {
     const [title, ...listed] = wordFaults(placesIn("docs/a.md", "mend\n".repeat(51), checksOf(rules)), rules);
     expect(title).toBe('docs has 51 of "mend", and may have 1; the first 50, old and new:');
     expect(listed).toHaveLength(50);
@@ -144,7 +144,7 @@ describe("places that are left", () => {
   });
 });
 
-describe("width", () => {
+describe("the width", () => {
   const { "comment over 100 columns": comment, "prose over 120 columns": prose } = readRules(ROOT);
   const rules = { comment, prose } as Rules;
   const wide = "x ".repeat(60).trim();

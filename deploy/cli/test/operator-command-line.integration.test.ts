@@ -62,7 +62,7 @@ async function newOrganization(credits = 100): Promise<string> {
   return (await jsonOf<{ organizationId: string }>(typed)).organizationId;
 }
 
-test("a created organization is in the list and has the given wallet", async () => {
+test("a created organization is in the list, and its wallet has the credits and the low-balance threshold of the command", async () => {
   const organization = await newOrganization();
   const list = await jsonOf<{ organizationId: string; name: string }[]>("organization list");
   expect(list).toContainEqual(expect.objectContaining({ organizationId: organization, name: "Acme" }));
@@ -259,7 +259,7 @@ test("a command exits with 3 if a service cannot be reached, or no kapi runs in 
   expect(nothing.err).toContain("npm start");
 });
 
-test("`partitions grow` exits with 2 or 1 if the same command cannot succeed later, so that a script does not repeat it", async () => {
+test("`partitions grow` exits with 2 for a wrong number of partitions, and with 1 if another growth must be finished first", async () => {
   const { kafkaBrokers, topicPrefix } = stack.environment;
   const logger = createLogger({ service: "test", level: "silent" });
   const kafka = createKafka({ brokers: kafkaBrokers.split(","), topicPrefix, clientId: "test", logger });

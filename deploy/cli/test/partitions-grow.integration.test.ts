@@ -61,7 +61,7 @@ function grow(): Promise<unknown> {
   });
 }
 
-it("the growth is cancelled if processes do not end, and the other topics keep their number of partitions", async () => {
+it("if processes do not end, the growth is cancelled, and no topic gets more partitions", async () => {
   await scope.start("a process that does not end", () =>
     startConsumer(kafka, {
       groupId: "command-status.events",
@@ -80,14 +80,14 @@ it("the growth is cancelled if processes do not end, and the other topics keep t
   expect((await topicSizes(kafka)).filter(({ partitions }) => partitions === AFTER)).toHaveLength(1);
 });
 
-it("the growth is cancelled by a second run if a record was not handled before the processes ended", async () => {
+it("if the command was interrupted in the phase `moving` and a record is not handled, the next run does not grow the topics", async () => {
   await producer.send(TOPICS.commandsFinance, { key: "command", value: "{}" });
   await interrupted("moving");
   await expect(grow()).rejects.toThrow("not everything was handled");
   expect((await topicSizes(kafka)).filter(({ partitions }) => partitions === AFTER)).toHaveLength(1);
 });
 
-it("the drain check waits for a marker of the recreated topic of samples if the newest marker is of the deleted topic", async () => {
+it("if the newest marker is of a deleted topic of samples, the drain check waits for a marker of the recreated topic", async () => {
   const mark = (samplesOffset: number): Promise<unknown> =>
     producer.send(TOPICS.metricsLatest, {
       key: markerKey(1),

@@ -45,12 +45,12 @@ async function ensureDependencies() {
   );
 }
 
-it("installs missing dependencies", async () => {
+it("`ensureDependencies` installs missing dependencies", async () => {
   expect(await ensureDependencies()).toMatchObject({ code: 0 });
   expect(existsSync(path.join(folder, "npm-ran"))).toBe(true);
 });
 
-it("refuses to install into a linked node_modules, because npm ci would empty the folder of another checkout", async () => {
+it("`ensureDependencies` does not install into a linked node_modules, because npm ci would empty the folder of another checkout", async () => {
   symlinkSync(path.join(folder, "other"), path.join(checkout, "node_modules"));
   const ran = await ensureDependencies();
   expect(existsSync(path.join(folder, "npm-ran"))).toBe(false);

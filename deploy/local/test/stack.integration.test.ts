@@ -30,7 +30,7 @@ describe("a stack", () => {
     expect(stack.tradingServerUrl).toBe(stack.url(SERVICE));
   });
 
-  it("a killed service stays down until the restart; then a new process answers at the same address", async () => {
+  it("leaves a killed service down until its restart; then a new process answers at the same address", async () => {
     const service = stack.process(SERVICE);
     const before = service.pid;
     service.kill("SIGKILL");
@@ -42,7 +42,7 @@ describe("a stack", () => {
     expect(service.pid).not.toBe(before);
   });
 
-  it("a paused service does not answer; after SIGCONT it answers again", async () => {
+  it("can pause a service: the service does not answer until it gets SIGCONT", async () => {
     const service = stack.process(SERVICE);
     service.kill("SIGSTOP");
     expect(await answers(service.url)).toBe(false);
@@ -50,21 +50,21 @@ describe("a stack", () => {
     expect(await eventually(() => answers(service.url))).toBe(true);
   });
 
-  it("the start of a service with an invalid setting fails, and the error has the last lines of its log", async () => {
+  it("fails to start a service with an invalid setting, and the error has the last lines of the service's log", async () => {
     const service = stack.process(SERVICE);
     await service.stop();
     await expect(service.start({ POSTGRES_POOL_SIZE: "many" })).rejects.toThrow(/POSTGRES_POOL_SIZE/);
     await service.restart();
   });
 
-  it("a start that is aborted before it begins starts nothing", async () => {
+  it("starts nothing if the start is aborted before it begins", async () => {
     const stateDir = `${stack.environment.stateDir}-aborted`;
     const start = startStack({ stateDir, services: [SERVICE], signal: AbortSignal.abort() });
     await expect(start).rejects.toThrow("The start was aborted.");
     expect(existsSync(`${stateDir}/ports.json`)).toBe(false);
   });
 
-  it("two stacks run at the same time on the same servers", async () => {
+  it("runs on the same servers as another stack, and continues after the other stack stops", async () => {
     const other = await startTestStack({ services: [SERVICE] });
     expect(other.url(SERVICE)).not.toBe(stack.url(SERVICE));
     expect(await answers(other.url(SERVICE))).toBe(true);
@@ -74,7 +74,7 @@ describe("a stack", () => {
     expect(existsSync(other.environment.stateDir)).toBe(false);
   });
 
-  it("a second start in the same state folder fails while the first stack runs", async () => {
+  it("continues while a second start in its state folder fails", async () => {
     const { environment, servers } = stack;
     const again = startStack({ stateDir: `${environment.stateDir}-stack`, servers });
     await expect(again).rejects.toThrow(LocalError);

@@ -15,7 +15,7 @@ function isAllowed(allowedNetworks: string[] | null | undefined, address: string
 }
 
 describe("a key", () => {
-  it("without a list may be used from any address, also if the address is unknown", () => {
+  it("without a list of networks may be used from any address, also from an unknown one", () => {
     expect(isAllowed(null, "192.0.2.1")).toBe(true);
     expect(isAllowed(undefined, "2001:db8::1")).toBe(true);
     expect(isAllowed(null, null)).toBe(true);
@@ -29,7 +29,7 @@ describe("a key", () => {
     ["2001:db8:1::9", true],
     ["2001:db8:2::9", false],
     [null, false],
-  ])("with a list may be used from %s: %s", (address, allowed) => {
+  ])("with a list of networks may be used from %s: %s", (address, allowed) => {
     expect(isAllowed(["203.0.113.7", "198.51.100.0/24", "2001:db8:1::/48"], address)).toBe(allowed);
   });
 });

@@ -74,7 +74,7 @@ test("the scope is checked before the server, and the error names the missing sc
   });
 });
 
-test("a server of another organization or outside the key's list is rejected, and by default a removed server", () => {
+test("a server of another organization or outside the key's list is rejected; a removed server is rejected unless `allowRemoved` is set", () => {
   const server = serverEntry({ organizationId: ORGANIZATION });
   const reach = (found: typeof server, key: Partial<KeyEntry>, allowRemoved = false): unknown =>
     errorOf(() =>

@@ -19,7 +19,7 @@ function remembering(existing: Set<string>, maxEntries = 10) {
   return { accounts, loads };
 }
 
-test("loads an existing account once, and a missing one each time", async () => {
+test("an existing account is loaded once, and an account that does not exist is loaded each time", async () => {
   const { accounts, loads } = remembering(new Set(["1000"]));
   for (let time = 0; time < 3; time += 1) {
     expect(await accounts.find(SERVER, "1000")).toBe("id of 1000");
@@ -28,7 +28,7 @@ test("loads an existing account once, and a missing one each time", async () => 
   expect(loads.flat().map((name) => name.accountNumber)).toEqual(["1000", "2000", "2000", "2000"]);
 });
 
-test("concurrent misses share one load", async () => {
+test("concurrent look-ups of accounts that are not cached share one load", async () => {
   const { accounts, loads } = remembering(new Set(["1000", "2000"]));
   expect(await Promise.all(["1000", "2000", "3000"].map((number) => accounts.find(SERVER, number)))).toEqual([
     "id of 1000",
@@ -46,7 +46,7 @@ test("the cache does not exceed its limit, and forgets an account on request", a
   expect(loads.flat().map((name) => name.accountNumber)).toEqual(["1000", "2000", "3000", "1000", "3000"]);
 });
 
-test("an answer from before a deletion is not cached after it", async () => {
+test("an answer that was requested before a deletion is not cached after the deletion", async () => {
   const existing = new Set(["1000"]);
   const { accounts } = remembering(existing);
   const before = accounts.find(SERVER, "1000");

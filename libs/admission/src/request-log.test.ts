@@ -78,7 +78,7 @@ describe("the request log", () => {
     });
   });
 
-  it("logs changes and errors when successful reads are above their limit", async () => {
+  it("still logs changes and errors when there are more successful reads than the limit", async () => {
     const { log, requests } = start();
     times(MAX_LOGGED_READS_PER_SECOND + 30, () => log.add(requestOf()));
     log.add(requestOf({ status: 402, errorCode: "INSUFFICIENT_CREDITS" }));
@@ -88,7 +88,7 @@ describe("the request log", () => {
     expect(requests().map(({ status }) => status)).toEqual(expect.arrayContaining([402, 202]));
   });
 
-  it("reports how many requests of a minute are missing, once, after the minute", async () => {
+  it("reports once, after the minute, how many requests of a minute were not logged", async () => {
     const { clock, log, omitted } = start();
     times(MAX_LOGGED_READS_PER_SECOND + 30, () => log.add(requestOf()));
     times(MAX_LOGGED_CHANGES_PER_SECOND + 5, () => log.add(requestOf({ method: "POST", status: 202 })));
@@ -107,7 +107,7 @@ describe("the request log", () => {
     expect(omitted()).toEqual([{ minute: "2026-03-02T10:00:00.000Z", reads: 1, others: 0 }]);
   });
 
-  it("counts requests as not logged while Kafka is unavailable, and goes on afterwards", async () => {
+  it("counts requests as not logged while Kafka is unavailable, and logs later requests when Kafka is available again", async () => {
     const { clock, log, kafka, requests, omitted } = start();
     kafka.isAvailable = false;
     log.add(requestOf());

@@ -139,7 +139,7 @@ test("available credits are unknown while the shard is unsynced: its wallets may
   }
 });
 
-test("a request that ended 5xx is refunded once", async () => {
+test("a request that ended with a 5xx status is refunded once", async () => {
   const key = await keyWith(10);
   const call = read(key, { price: 4 });
   await admission.admit(call);
@@ -148,7 +148,7 @@ test("a request that ended 5xx is refunded once", async () => {
   expect(await admission.refund(failed)).toMatchObject({ credits: 0 });
 });
 
-test("a request creates and completes the record of its command; an equal request is then a duplicate with the message", async () => {
+test("a request creates the idempotency record of its command; after the record is completed, an equal request is a duplicate with the same message", async () => {
   const key = await keyWith(100);
   const message = commandMessage({ organizationId: key.organizationId });
   const call = deposit(key, message);
@@ -164,7 +164,7 @@ test("a request creates and completes the record of its command; an equal reques
   expect(again).toMatchObject({ charged: 1, remaining: 94, records: [{ kind: "duplicate", message }] });
 });
 
-test("only the organization of a record can read its message, also if another organization shares the shard", async () => {
+test("only the organization of an idempotency record can read the record's message, also if another organization shares the shard", async () => {
   const key = await keyWith(100);
   const message = commandMessage({ organizationId: key.organizationId });
   await admission.admit(deposit(key, message));
@@ -174,7 +174,7 @@ test("only the organization of a record can read its message, also if another or
   expect(await admission.recordedMessage(key.organizationId, message.commandId)).toEqual(message);
 });
 
-test("without Redis, or with an empty one, requests get 500 with Retry-After until the shard is synced", async () => {
+test("while Redis is down or has lost its data, requests get 500 with Retry-After, until the shard is synced", async () => {
   const key = await keyWith(10);
   await admission.admit(read(key));
   const unavailable = { status: 500, code: "DEPENDENCY_UNAVAILABLE", headers: { "retry-after": "1" } };

@@ -95,7 +95,7 @@ test("a shard synced under another replication id answers as unsynced", async ()
   expect(await admit(redis, request(organizationId))).toMatchObject({ kind: "admitted" });
 });
 
-test("at the stream's limit the shard answers as unsynced and loses no entry", async () => {
+test("if its usage stream is full, the shard answers as unsynced and loses no entry", async () => {
   const organizationId = await organizationWith(redis, 100);
   const settings = { recordOpenMs: 5_000, usageStreamLimit: 2 };
   const entries = (): Promise<number> => usageOf(redis, organizationId).then((found) => found.length);
@@ -112,7 +112,7 @@ test("at the stream's limit the shard answers as unsynced and loses no entry", a
   expect(await admit(redis, request(organizationId), settings)).toMatchObject({ kind: "admitted" });
 });
 
-test("a rate-limit bucket expires after the time in which an empty bucket fills, but less than two minutes later", async () => {
+test("a rate-limit bucket expires after the time that an empty bucket needs to fill, but less than two minutes later", async () => {
   const organizationId = await organizationWith(redis, 100);
   const keyId = randomUUID();
   const bucket = bucketKey(shardOf(organizationId), keyId);
@@ -140,7 +140,7 @@ test("a consumed charge is refunded once, with a refund entry", async () => {
   ]);
 });
 
-test("a refund that names no records releases no reservation: the final event of the command settles it", async () => {
+test("a refund that names no idempotency records releases no reservation", async () => {
   const organizationId = await organizationWith(redis, 100);
   const call = reserve(organizationId, [record()]);
   await admit(redis, call);
@@ -193,7 +193,7 @@ test("requests that cost nothing are admitted although a lost reservation brough
   expect(await admit(redis, request(organizationId))).toEqual({ kind: "unpaid" });
 });
 
-test("changes that the synced wallets include are not applied again; a reservation that Redis still has is released", async () => {
+test("a change that the last sync included in the wallet is not applied again, but a reservation that Redis still has is released", async () => {
   const organizationId = await organizationWith(redis, 100);
   const call = reserve(organizationId, [record()]);
   await admit(redis, call);

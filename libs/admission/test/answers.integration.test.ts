@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => stop());
 
-test("only the request that created a record can mark it completed, and only before the record is `recordOpenMs` old", async () => {
+test("a request can mark its own record completed, but only before the record is `recordOpenMs` old; another request cannot mark this record", async () => {
   const organizationId = await organizationWith(redis, 100);
   const wanted = record();
   const call = reserve(organizationId, [wanted]);
@@ -36,7 +36,7 @@ test("only the request that created a record can mark it completed, and only bef
   expect(await answer(redis, organizationId, [wanted.commandId], call.chargeId)).toBe(true);
 });
 
-test("each of several requests in one call is marked separately: all its records or none", async () => {
+test("if one call marks the records of several requests, it marks for each request either all records or none", async () => {
   const organizationId = await organizationWith(redis, 1_000);
   const bulk = reserve(organizationId, [record(), record()]);
   const torn = reserve(organizationId, [record(), record(), record()]);
@@ -63,7 +63,7 @@ test("each of several requests in one call is marked separately: all its records
   expect(await Promise.all(answered)).toEqual([["1", "1"], ["0", "0", "0"], ["1"]]);
 });
 
-test("a process of the previous release can mark its records", async () => {
+test("a process of the previous release can mark the records of its own requests completed", async () => {
   const organizationId = await organizationWith(redis, 100);
   const wanted = record();
   const call = reserve(organizationId, [wanted]);
@@ -84,7 +84,7 @@ test("repeated marking by the same request returns true, also after `recordOpenM
   expect(await answer(redis, organizationId, [wanted.commandId], "another", QUICK)).toBe(false);
 });
 
-test("if the message of a failed request may be published, the next equal request reclaims the record at once, even a completed record", async () => {
+test("if the message of a failed request may be in Kafka, the next equal request reclaims the record at once, even if the record is completed", async () => {
   const organizationId = await organizationWith(redis, 100);
   const wanted = record();
   const first = reserve(organizationId, [wanted]);
@@ -105,7 +105,7 @@ test("if the message of a failed request may be published, the next equal reques
   expect(await walletOf(redis, organizationId)).toMatchObject({ available: 95, reserved: 5, consumed: 0 });
 });
 
-test("an equal request gets the passwords of an unconfirmed answer, but not while the first request can answer", async () => {
+test("an equal request reclaims a record whose answer with passwords is unconfirmed, but not while the first request can still answer", async () => {
   const organizationId = await organizationWith(redis, 100);
   const wanted = record();
   const commandIds = [wanted.commandId];

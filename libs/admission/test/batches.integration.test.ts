@@ -169,7 +169,7 @@ test("requests in one call are answered, charged and recorded as if each had its
   );
 });
 
-test("if the stream has room only for the first requests of a call, the later requests are answered as unsynced and cost nothing", async () => {
+test("if the usage stream has room only for the first requests of a call, the later requests are answered as unsynced and cost nothing", async () => {
   const organizationId = await organizationWith(redis, CREDITS);
   await redis.commands.xtrim(usageKey(shardOf(organizationId)), "MAXLEN", 0);
   const settings = { ...ADMISSION_SETTINGS, usageStreamLimit: 3 };

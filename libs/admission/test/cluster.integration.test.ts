@@ -149,7 +149,7 @@ describe("a cluster", () => {
     await syncEmpty(redis, [shard]);
   });
 
-  it("makes the shards of a node unsynced after the node was demoted and promoted again, without the writes of its replica", async () => {
+  it("makes the shards of a node unsynced if the node was demoted, and was promoted again without the replica's writes", async () => {
     const [master] = cluster.masters;
     if (master === undefined) throw new Error("the cluster has too few masters");
     const shards = await shardsOn(master);
@@ -181,7 +181,7 @@ describe("a cluster", () => {
     await syncEmpty(redis, shards);
   });
 
-  it("after a crash of a node, a shard of another node works, and the node's shards are unsynced on the promoted replica", async () => {
+  it("keeps the shards of other nodes ready after a node crashed; the crashed node's shards are unsynced on the promoted replica", async () => {
     const [lost, ...others] = cluster.masters;
     const lostShards = lost === undefined ? [] : await shardsOn(lost);
     const otherShards = (await Promise.all(others.map(shardsOn))).flat();

@@ -116,7 +116,7 @@ test("a duplicate is never rejected for lack of credits: if the price cannot be 
   expect(await admit(redis, request(organizationId))).toEqual({ kind: "unpaid" });
 });
 
-test("an open record takes precedence over a command in command-status", async () => {
+test("an open record takes precedence over the command in command-status: an equal request gets `open`", async () => {
   const organizationId = await organizationWith(redis, 100);
   const wanted = record();
   await admit(redis, reserve(organizationId, [wanted]), QUICK);
@@ -166,7 +166,7 @@ test("a retry reserves nothing for a command whose first reservation was release
   expect(await walletOf(redis, organizationId)).toMatchObject({ available: 95, reserved: 0, consumed: 5 });
 });
 
-test("the reservation of an unpublished command is released at once, and the next equal request creates its record again", async () => {
+test("the reservation of an unpublished command is released at once, and the next equal request creates the record again", async () => {
   const organizationId = await organizationWith(redis, 100);
   const [one, other, known] = [record(), record(), record()];
   const first = reserve(organizationId, [one, other, known], { knownDuplicates: [false, false, true] });
@@ -188,7 +188,7 @@ test("the reservation of an unpublished command is released at once, and the nex
   expect(retry).toMatchObject({ records: [{ kind: "created" }, { kind: "reclaimed" }] });
 });
 
-test("a request after a release reserves again under another charge id, and is rejected if it cannot pay", async () => {
+test("after a reservation was released, an equal request reserves again under another charge id, or is rejected if the wallet cannot pay", async () => {
   const organizationId = await organizationWith(redis, 5);
   const wanted = record();
   const records = [{ commandId: wanted.commandId, mayBePublished: false }];
@@ -257,7 +257,7 @@ test("a request that reclaims a record reserves its credits again if they were r
   expect(await whileOpen(redis, reserve(organizationId, [lost]))).toEqual({ kind: "unpaid" });
 });
 
-test("the reservation of an earlier request, whose record was lost, stays if a later request was not published", async () => {
+test("if Redis lost a record and the next equal request is not published, the reservation of the first request stays", async () => {
   const organizationId = await organizationWith(redis, 100);
   const wanted = record();
   await admit(redis, reserve(organizationId, [wanted]));
@@ -269,7 +269,7 @@ test("the reservation of an earlier request, whose record was lost, stays if a l
   expect(await walletOf(redis, organizationId)).toMatchObject({ available: 95, reserved: 5, consumed: 0 });
 });
 
-test("an admission that comes after its refund charges nothing", async () => {
+test("an admission that reaches Redis after its refund charges nothing", async () => {
   const organizationId = await organizationWith(redis, 100);
   const [consuming, wanted] = [request(organizationId), record()];
   const reserving = reserve(organizationId, [wanted]);

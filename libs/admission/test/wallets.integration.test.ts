@@ -163,7 +163,7 @@ test("under any concurrent calls, purchased = available + reserved + consumed, n
   );
 });
 
-test("a flushed Redis is unsynced, and a sync sets the given wallets and reservations", async () => {
+test("after a flush of Redis a shard is unsynced, and a sync sets its wallets and reservations again", async () => {
   const organizationId = await organizationWith(redis, 100);
   const wanted = record();
   await admit(redis, reserve(organizationId, [wanted]));
@@ -331,7 +331,7 @@ test("a shard that the previous release synced on this run of Redis stays ready,
   await syncAll(redis);
 });
 
-test("reading shard states loads the library of this release, even if a process of the previous release has replaced it", async () => {
+test("reading shard states loads the library of this release, even if a process of the previous release has loaded the older library", async () => {
   const organizationId = await organizationWith(redis, 100);
   const shard = shardOf(organizationId);
   // A shard as release 0.1.0 synced it, and a library with only one function of that release.

@@ -128,7 +128,7 @@ beforeEach(() => {
 });
 
 describe("changes", () => {
-  it("are applied once, whether repeated in a batch, concurrently, later or after a restart", async () => {
+  it("are applied once, even if they are repeated in a batch, concurrently, later or after a restart", async () => {
     const batch = [deposit("a"), deposit("b"), deposit("a")];
     const answers = [
       ...(await Promise.all([bridge.change(SERVER_ID, batch), bridge.change(SERVER_ID, batch)])),
@@ -140,7 +140,7 @@ describe("changes", () => {
     expect(scenario.published).toHaveLength(2);
   });
 
-  it("that are invalid or rejected beforehand do not reach the platform, and stay rejected", async () => {
+  it("that are invalid, or are submitted with a rejection, do not reach the platform, and stay rejected", async () => {
     const rejection = { applied: false, code: "ACCOUNT_DISABLED", message: "not now" } as const;
     const batch = [deposit("a", -1), { ...deposit("b"), rejection }, deposit("c")];
     const outcomes = await bridge.change(SERVER_ID, batch);
@@ -194,8 +194,8 @@ describe("changes", () => {
   });
 });
 
-describe("settling", () => {
-  it("waits for a running change, and returns its outcome", async () => {
+describe("settling a reference", () => {
+  it("waits for its running change, and returns the outcome of the change", async () => {
     const isApplying = deferred<void>();
     const proceed = deferred<void>();
     scenario.beforeApply = () => {
@@ -210,7 +210,7 @@ describe("settling", () => {
     expect(scenario.applied).toEqual(["a"]);
   });
 
-  it("closes a reference, so that its change never applies", async () => {
+  it("closes the reference if its change was not applied; the change is then never applied", async () => {
     const [closed] = parsed(await bridge.settle(SERVER_ID, ["a"]));
     expect(closed).toEqual({ reference: "a", status: "closed" });
     expect(parsed(await bridge.change(SERVER_ID, [deposit("a")]))).toEqual([closed]);
@@ -227,7 +227,7 @@ describe("settling", () => {
     expect(parsed(await scenario.start().settle(SERVER_ID, ["a"]))).toMatchObject([{ status: "applied" }]);
   });
 
-  it("rejects an incomplete change for good after its reference is settled", async () => {
+  it("makes the rejection of an incomplete change permanent: repeats of the change are rejected too", async () => {
     const flatten = { body: { reference: "f-2", accountNumber: ACCOUNT, type: "flatten" } };
     scenario.incomplete = "1 remains";
     await bridge.change(SERVER_ID, [flatten]);
@@ -268,7 +268,7 @@ describe("quotes", () => {
     expect(requests).toEqual([[SERVER_ID, ["EURUSD", "S&P 500"], Date.parse(AT)]]);
   });
 
-  it("of a platform that has none are 404", async () => {
+  it("of a platform without quotes are 404", async () => {
     expect(await readQuotes(`symbols=EURUSD&at=${AT}`)).toMatchObject({ status: 404, body: { code: "NOT_FOUND" } });
   });
 

@@ -72,20 +72,23 @@ it.each([
   { code: "NOT_FOUND", event: "reconciled" },
   { code: "ACCOUNT_NOT_FOUND", event: "deleted" },
   { code: "SERVER_NOT_FOUND", event: "deleted" },
-])("after missed samples, a 404 of the account with code $code leads to the event $event", async ({ code, event }) => {
-  const body = code === null ? "<html>nothing here</html>" : JSON.stringify({ error: "Not found", code });
-  const answers = [new Response(body, { status: 404 })];
-  const { fake, kapi } = answering(({ url }) => (/accounts\/[0-9]+$/.test(url) ? answers.shift() : undefined));
-  const accountNumber = await newAccount(kapi, fake.serverId);
-  const place = { from: 1, sequence: 9, truncations: [], truncationCount: 0 };
-  const errors: Error[] = [];
-  const live = kapi.live({ places: { load: async () => place }, onError: (error) => void errors.push(error) });
-  const events: LiveEvent[] = [];
-  live.follow({ serverId: fake.serverId, accountNumber }, (happened) => void events.push(happened));
-  await expect.poll(() => events.map(({ type }) => type)).toEqual([event]);
-  expect(errors).toHaveLength(event === "deleted" ? 0 : 1);
-  await live.close();
-});
+])(
+  "after missed samples, if the read of the account is 404 with the code $code, the handler gets the event $event",
+  async ({ code, event }) => {
+    const body = code === null ? "<html>nothing here</html>" : JSON.stringify({ error: "Not found", code });
+    const answers = [new Response(body, { status: 404 })];
+    const { fake, kapi } = answering(({ url }) => (/accounts\/[0-9]+$/.test(url) ? answers.shift() : undefined));
+    const accountNumber = await newAccount(kapi, fake.serverId);
+    const place = { from: 1, sequence: 9, truncations: [], truncationCount: 0 };
+    const errors: Error[] = [];
+    const live = kapi.live({ places: { load: async () => place }, onError: (error) => void errors.push(error) });
+    const events: LiveEvent[] = [];
+    live.follow({ serverId: fake.serverId, accountNumber }, (happened) => void events.push(happened));
+    await expect.poll(() => events.map(({ type }) => type)).toEqual([event]);
+    expect(errors).toHaveLength(event === "deleted" ? 0 : 1);
+    await live.close();
+  },
+);
 
 it("a retried deletion of an endpoint succeeds if kapi no longer has the endpoint", async () => {
   const lost = (): Response => new Response("", { status: 500 });

@@ -32,7 +32,7 @@ export function itBehaves(subject: () => Subject): void {
     return (await (await server().accounts.create(account, { key: newKey() })).result()).accountNumber;
   };
 
-  it("creates an account once for a key, with credentials in the first answer only", async () => {
+  it("creates an account once for an idempotency key, with credentials in the first response only", async () => {
     const account = { accountName: "Ada Obi", initialBalance: "10000.5", leverage: 100 };
     const key = newKey();
     const first = await server().accounts.create(account, { key });
@@ -52,7 +52,7 @@ export function itBehaves(subject: () => Subject): void {
     expect(details.credentials.login).toBe(accountNumber);
   });
 
-  it("rejects a key that was used for another request", async () => {
+  it("rejects an idempotency key that was used for another request", async () => {
     const key = newKey();
     const account = server().account(await newAccount());
     await (await account.deposit({ amount: "1" }, { key })).result();
@@ -88,7 +88,7 @@ export function itBehaves(subject: () => Subject): void {
     expect(error).toMatchObject({ code: "INSUFFICIENT_FUNDS", command: { id: withdrawal.id, status: "failed" } });
   });
 
-  it("says that a command still runs, and waits for it later", async () => {
+  it("throws StillRunning if a command is not final in time, and can wait for the command again", async () => {
     const accountNumber = await newAccount("0");
     await subject().hold(accountNumber);
     const deposit = await server().account(accountNumber).deposit({ amount: "5" }, { key: newKey() });
@@ -97,7 +97,7 @@ export function itBehaves(subject: () => Subject): void {
     expect((await deposit.result()).balanceAfter).toBe("5.00");
   });
 
-  it("reads lists by cursor: each record once, although records are added", async () => {
+  it("reads a list by cursor: each record once, although records are added meanwhile", async () => {
     const accountNumber = await newAccount("0");
     const account = server().account(accountNumber);
     for (let count = 0; count < 5; count += 1)
@@ -162,7 +162,7 @@ export function itBehaves(subject: () => Subject): void {
     expect(found.map(({ id }) => id)).toEqual([created.id]);
   });
 
-  it("shows positions and deals of a trade, and exports them with its orders and the ledger", async () => {
+  it("shows the positions and deals of an account, and exports them with the account's orders and transactions", async () => {
     const accountNumber = await newAccount();
     const account = server().account(accountNumber);
     await subject().trade(accountNumber);
@@ -207,7 +207,7 @@ export function itBehaves(subject: () => Subject): void {
     await expect(account.get()).rejects.toThrow(NotFoundError);
   });
 
-  it("deletes an account at once: its open positions are closed first, and a repetition answers the same", async () => {
+  it("deletes an account at once: open positions are closed first, and a repeated deletion has the same result", async () => {
     const { kapi } = subject();
     const account = server().account(await newAccount());
     await subject().openPosition(account.accountNumber);
@@ -227,7 +227,7 @@ export function itBehaves(subject: () => Subject): void {
       .toEqual(["position.closed", "account.deleted"]);
   });
 
-  it("shows an account as it was at a time, and rejects times in the future or before the account began", async () => {
+  it("shows an account as it was at an earlier time, and rejects a time in the future or before the account existed", async () => {
     const account = server().account(await newAccount());
     const before = new Date();
     // From here on, everything happens in a later millisecond.

@@ -10,7 +10,7 @@ describe("the generated types", () => {
     await expect(await generateTypes(document)).toMatchFileSnapshot("../src/generated/api.ts");
   });
 
-  it("have the names of all amounts of money", async () => {
+  it("include the names of all fields with an amount of money", async () => {
     await expect(generateMoneyFields(document)).toMatchFileSnapshot("../src/generated/money-fields.ts");
   });
 });

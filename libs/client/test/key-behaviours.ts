@@ -17,7 +17,7 @@ export function addKeyTests(subject: () => KeySubject): void {
   const server = () => subject().kapi.server(subject().serverId);
   const newKey = (): string => subject().newKey();
 
-  it("a repeat is a duplicate, also after the account was deleted", async () => {
+  it("a repeated deletion is a duplicate, although the account no longer exists", async () => {
     const account = server().account(await subject().newAccount());
     const key = newKey();
     const first = await account.delete({ key });
@@ -51,14 +51,14 @@ export function addKeyTests(subject: () => KeySubject): void {
     expect(await accounts.create(one, { key: `${key}:0` })).toMatchObject({ id: bulk[0]?.id, duplicate: true });
   });
 
-  it("a bulk needs a key", async () => {
+  it("a bulk without an idempotency key is rejected", async () => {
     await expect(server().accounts.createMany(accountsOf("A"), { key: "", requestId: "r" })).rejects.toMatchObject({
       status: 400,
       issues: [{ path: ["Idempotency-Key"] }],
     });
   });
 
-  it("an export from and to the exact time of a record has the record, whatever the form of the time", async () => {
+  it("an export from and to the exact time of a record includes the record, even if the time has an offset from UTC", async () => {
     const account = server().account(await subject().newAccount());
     await (await account.deposit({ amount: "5" }, { key: newKey() })).result();
     const [deposit] = await account.transactions({ type: "deposit" }).toArray();

@@ -46,7 +46,7 @@ beforeAll(async () => {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-it("has JavaScript and declarations without sources and tests, needs no other package of kapi, and is small", async () => {
+it("the package has JavaScript and declarations without sources and tests, needs no other package of kapi, and is small", async () => {
   const listed = (await inProject("tar", "-tzf", tarball)).trim().split("\n");
   expect(listed).toContain("package/index.js");
   expect(listed).toContain("package/index.d.ts");
@@ -63,7 +63,7 @@ it("has JavaScript and declarations without sources and tests, needs no other pa
   expect(size).toBeLessThan(MAX_BYTES);
 });
 
-it("runs on the user's Node: a deposit and a live sample of the fake", async () => {
+it("the package runs on the user's Node: a deposit and a live sample of the fake", async () => {
   writeFileSync(
     path.join(folder, "program.mjs"),
     `import { Kapi } from "@kapi/client";
@@ -85,12 +85,12 @@ console.log(process.versions.node, balanceAfter, equity);`,
   expect(await inProject("node", "program.mjs")).toMatch(/^\d+\.\d+\.\d+ 260\.55 260\.00\n$/);
 });
 
-it("has the command line", async () => {
+it("the package has the command line", async () => {
   expect(await inProject("npx", "--no-install", "kapi", "--version")).toMatch(/^\d+\.\d+\.\d+\n$/);
   expect(await inProject("npx", "--no-install", "kapi", "--help")).toContain("check-webhooks");
 });
 
-it("has types that compile in a strict project, and reject a number as an amount and a change without a key", async () => {
+it("the package has types that compile in a strict project, and reject a number as an amount and a change without a key", async () => {
   writeFileSync(
     path.join(folder, "consumer.ts"),
     `import { CommandFailed, Kapi, type LiveEvent, type WebhookEvent } from "@kapi/client";

@@ -52,7 +52,7 @@ export function addRiskTests(subject: () => RiskSubject): void {
     expect(shown).toMatchObject({ status: "disabled", openPositionCount: 0 });
   });
 
-  it("makes an account close-only, once for a key, until it is enabled", async () => {
+  it("makes an account close-only until it is enabled; a repeated request with the same key is a duplicate", async () => {
     const { account, positionId } = await tradingAccount();
     const options = key();
     const first = await (await account.closeOnly(options)).result();
@@ -81,7 +81,7 @@ export function addRiskTests(subject: () => RiskSubject): void {
     expect(error).toMatchObject({ code: "INVALID_STATE_TRANSITION" });
   });
 
-  it("sets, replaces, reads and removes risk rules, money as decimal strings", async () => {
+  it("sets, replaces, reads and removes risk rules, with money as decimal strings", async () => {
     const account = resourceOf(await subject().newAccount());
     expect(await account.riskRules()).toMatchObject({ version: 0, rules: [], commandId: null, activeFrom: null });
     const daily: RiskRule = { id: "day", type: "dailyLoss", limit: { percent: 5 }, basis: "higher", action: "disable" };
@@ -131,7 +131,7 @@ export function addRiskTests(subject: () => RiskSubject): void {
       .toMatchObject([{ data: { id: breach?.id, commandId: command.id, accountSequence: null } }]);
   });
 
-  it("adds no breach when a breached rule is replaced, and allows one after the rule was removed and set again", async () => {
+  it("adds no breach when a breached rule is replaced, but allows another breach after the rule was removed and set again", async () => {
     const { account } = await tradingAccount();
     const rules: RiskRule[] = [{ ...FLOOR, action: "notify" }];
     const breachCount = async (): Promise<number> => (await account.breaches().toArray()).length;
@@ -147,7 +147,7 @@ export function addRiskTests(subject: () => RiskSubject): void {
     await expect.poll(breachCount).toBe(2);
   });
 
-  it("has no command for a breach that only notifies", async () => {
+  it("has no command for a breach of a rule that only notifies", async () => {
     const { account } = await tradingAccount();
     await (await account.setRiskRules([{ ...FLOOR, action: "notify" }], key())).result();
     await subject().breach(account.accountNumber, FLOOR.id);

@@ -15,7 +15,7 @@ describe("a column of many values", () => {
     );
   });
 
-  it("puts each JSON text on a line, and rejects a text of several lines", () => {
+  it("that are JSON puts each value on its own line, and rejects a value of several lines", () => {
     expect(jsonLines(['{"a":1}', null, '{"b":"\\n"}'])).toBe('{"a":1}\n\n{"b":"\\n"}');
     expect(() => jsonLines(['{\n"a":1}'])).toThrow(/several lines/);
   });

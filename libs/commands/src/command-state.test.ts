@@ -17,14 +17,14 @@ const ALLOWED: readonly (readonly [CommandStatus, CommandStatus])[] = [
 
 describe("the state of a command", () => {
   const pairs = COMMAND_STATUSES.flatMap((from) => COMMAND_STATUSES.map((to) => [from, to] as const));
-  it.each(pairs)("%s to %s is allowed only if the table allows it", (from, to) => {
+  it.each(pairs)("may change from %s to %s if and only if the table of allowed changes has this change", (from, to) => {
     const allowed = ALLOWED.some(([a, b]) => a === from && b === to);
     expect(mayMove(from, to)).toBe(allowed);
     if (allowed) assertMove("c", from, to);
     else expect(() => assertMove("c", from, to)).toThrow(/cannot go/);
   });
 
-  it("never changes a final state", () => {
+  it("never changes once it is final", () => {
     for (const from of ["succeeded", "failed", "expired"] as const) {
       expect(COMMAND_STATUSES.filter((to) => mayMove(from, to))).toEqual([]);
     }

@@ -21,7 +21,7 @@ const fields = Object.keys({ ...CommandHeader.shape, payload: null }).filter(
   (field) => !IDENTIFYING.has(field) && !OPTIONAL.includes(field),
 );
 
-it.each(OPTIONAL)("a message whose %s is damaged is carried out without it", (field) => {
+it.each(OPTIONAL)("a command message with a damaged %s is read without this field", (field) => {
   const message = commandMessage();
   const incoming = decode(record({ ...message, [field]: ["damaged"] }), 0);
   if (typeof incoming === "string") throw new Error(incoming);
@@ -29,16 +29,19 @@ it.each(OPTIONAL)("a message whose %s is damaged is carried out without it", (fi
   expect(incoming.message).toEqual({ ...message, [field]: field === "callerAddress" ? null : undefined });
 });
 
-it.each(fields)("a message whose %s is damaged is stored in a form that can be read back", (field) => {
-  const incoming = decode(record({ ...commandMessage(), [field]: ["damaged"] }), 0);
-  if (typeof incoming === "string") throw new Error(incoming);
-  expect(incoming.unreadable).toContain(field);
-  const stored: unknown = JSON.parse(incoming.text);
-  expect(isUnreadable(stored)).toBe(true);
-  expect(storedMessage(stored)).toEqual(incoming.message);
-});
+it.each(fields)(
+  "a command message with a damaged %s is unreadable, and is stored in a form that can be read from the inbox",
+  (field) => {
+    const incoming = decode(record({ ...commandMessage(), [field]: ["damaged"] }), 0);
+    if (typeof incoming === "string") throw new Error(incoming);
+    expect(incoming.unreadable).toContain(field);
+    const stored: unknown = JSON.parse(incoming.text);
+    expect(isUnreadable(stored)).toBe(true);
+    expect(storedMessage(stored)).toEqual(incoming.message);
+  },
+);
 
-it("a message with damaged times is accepted at the time of its record, with the deadline of its operation", () => {
+it("a command message with damaged times gets the time of its Kafka record, and the deadline of its operation", () => {
   const timestampMs = Date.parse("2026-03-02T10:05:00.000Z");
   const damaged = commandMessage({ operation: "account.history_export", createdAt: "", deadlineAt: "" });
   const incoming = decode({ ...record(damaged), timestampMs }, 0);
@@ -50,7 +53,7 @@ it("a message with damaged times is accepted at the time of its record, with the
   });
 });
 
-it("a message of release 0.1.0 gets its amount in minor units, from Kafka and from the inbox", () => {
+it("a command message of release 0.1.0 gets its amount in minor units, whether it is read from Kafka or from the inbox", () => {
   const { amountMinor: _unknown, ...former } = commandMessage({ payload: { amount: 1_234.56 } });
   const incoming = decode(record(former), 0);
   if (typeof incoming === "string") throw new Error(incoming);
@@ -59,7 +62,7 @@ it("a message of release 0.1.0 gets its amount in minor units, from Kafka and fr
   expect(storedMessage(former)).toEqual(incoming.message);
 });
 
-it("a row of release 0.1.0 with an invalid payload is never carried out", () => {
+it("an inbox row of release 0.1.0 with an invalid payload is read as an unreadable command", () => {
   const stored = commandMessage({ payload: { amount: "a lot" } });
   expect(storedMessage(stored)).toEqual({ ...stored, payload: {}, unreadable: true });
 });

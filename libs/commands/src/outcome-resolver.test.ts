@@ -41,7 +41,7 @@ function entry(overrides: Partial<Entry> = {}): Entry {
 const PAST = { deadlineMs: clock.nowMs() - 1 };
 
 describe("the outcome resolver", () => {
-  it("fails a rejected command at once if it was never sent, and settles it first if it may have been", () => {
+  it("fails a rejected command at once if the command was never sent, and first settles a command that may have been sent", () => {
     const fresh = entry();
     expect(resolver.resolve(fresh, SERVER_DISABLED, "execute")).toMatchObject({
       kind: "final",
@@ -55,13 +55,13 @@ describe("the outcome resolver", () => {
     });
   });
 
-  it("lets a rejected command succeed if it had applied", () => {
+  it("lets a rejected command succeed if the settlement shows that an earlier attempt applied the change", () => {
     const sent = entry({ maybeSent: true, rejection: SERVER_DISABLED });
     const applied = { kind: "succeeded", result: { a: 1 }, effect: null } as const;
     expect(resolver.resolve(sent, applied, "settle")).toMatchObject({ kind: "final", outcome: { kind: "succeeded" } });
   });
 
-  it("fails a command with a closed reference before its deadline; past the deadline, expires it after `settle` and requeues it after `execute`", () => {
+  it("fails a command with a closed reference; past the deadline, expires it after `settle`, and puts it back into the queue after `execute`", () => {
     expect(resolver.resolve(entry(PAST), { kind: "closed" }, "settle")).toMatchObject({
       outcome: { status: "expired" },
     });

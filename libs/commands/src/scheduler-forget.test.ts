@@ -26,7 +26,7 @@ function entry(accountNumber: string, overrides: Partial<CommandHeader> = {}): E
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
 
-it("runs the commands of a server whose queues were deleted and created again while an `expire` batch ran", async () => {
+it("the scheduler runs the commands of a server whose queues were deleted and created again while an `expire` batch ran", async () => {
   const clock = new TestClock(Date.now());
   const batches: Batch[] = [];
   const scheduler = new Scheduler({

@@ -89,7 +89,7 @@ describe("the scheduler", () => {
     vi.useRealTimers();
   });
 
-  it("runs commands of an account in one batch, in log order, up to the limit, after the first commands of all accounts", async () => {
+  it("runs several commands of an account in one batch, in log order and up to a limit, after the first commands of other accounts", async () => {
     const { batches, scheduler } = setUp({ maxAccountCommands: 3 });
     const hot = Array.from({ length: 5 }, () => entry("1001"));
     const other = entry("1002");
@@ -116,7 +116,7 @@ describe("the scheduler", () => {
     expect(at(batches, 0).entries).toEqual([first, other]);
   });
 
-  it("starts a later command of an account only with the retry of an earlier one", async () => {
+  it("starts later commands of an account together with the retry of an earlier command, not before", async () => {
     const { batches, scheduler } = setUp({ maxAccountCommands: 3 });
     const [first, second, third] = [entry("1001"), entry("1001"), entry("1001")];
     for (const one of [first, second]) scheduler.add(one);
@@ -131,7 +131,7 @@ describe("the scheduler", () => {
     expect(at(batches, 1).entries).toEqual([first, third]);
   });
 
-  it("repeats the commands of an account in log order, even if the later one may be retried earlier", async () => {
+  it("retries the commands of an account in log order, even if the pause of a later command ends earlier", async () => {
     const { batches, scheduler } = setUp({ maxAccountCommands: 3 });
     const [first, second] = [entry("1001"), entry("1001")];
     for (const one of [first, second]) scheduler.add(one);
@@ -144,7 +144,7 @@ describe("the scheduler", () => {
     expect(at(batches, 1).entries).toEqual([first, second]);
   });
 
-  it("sends a command alone after its unexpected error, and never mixes commands past and before their deadlines", async () => {
+  it("sends a command that had an unexpected error without others of its account, and never mixes commands before and past their deadlines", async () => {
     const { batches, clock, scheduler } = setUp({ maxAccountCommands: 3 });
     const failed = entry("1001");
     failed.unexpectedErrors = 1;
@@ -181,7 +181,7 @@ describe("the scheduler", () => {
     expect(batches.map(({ entries }) => entries)).toEqual([[first], [second]]);
   });
 
-  it("runs a command before the commands of its account with a higher offset, even if they were added first", async () => {
+  it("runs the waiting commands of an account by offset, even if a command with a higher offset was added first", async () => {
     const { batches, scheduler } = setUp();
     const [running, lower, higher] = [entry("1001"), entry("1001"), entry("1001")];
     scheduler.add(running);
@@ -225,7 +225,7 @@ describe("the scheduler", () => {
       expect(sizes()).toEqual([FEW_COMMANDS, 1]);
     });
 
-    it("when the first one ends, if many commands are running, with all commands that arrived meanwhile", async () => {
+    it("when the first one ends, with all commands that arrived meanwhile, if many commands are running", async () => {
       const { add, sizes, batches } = await withUnderWay(FEW_COMMANDS + 1);
       await add("2-", 1);
       await add("3-", 2);
@@ -277,7 +277,7 @@ describe("the scheduler", () => {
     expect(at(batches, 1).entries).toEqual([first]);
   });
 
-  it("parks only the commands of an unreachable server, probes with one, and resumes when it answers", async () => {
+  it("parks only the commands of an unreachable server, probes with one command, and resumes when the server answers", async () => {
     const { batches, breakers, clock, scheduler } = await withOpenBreaker();
     const next = entry("1004");
     expect(breakers).toEqual([{ serverId: SERVER, open: true }]);
@@ -310,7 +310,7 @@ describe("the scheduler", () => {
     ]);
   });
 
-  it("sends one probe at a time, also while an expired command ends without a call", async () => {
+  it("sends one probe at a time, also while an expired command ends without a call to the server", async () => {
     const { batches, clock, scheduler } = await withOpenBreaker();
     clock.advance(30_000);
     const expired = entry("1004", { deadlineAt: new Date(clock.nowMs() - 1).toISOString() });
@@ -322,7 +322,7 @@ describe("the scheduler", () => {
     expect(batches).toHaveLength(5);
   });
 
-  it("probes even if the wait ends at the moment it is checked", async () => {
+  it("sends a probe even if the breaker's wait ends while the scheduler checks it", async () => {
     for (let leftMs = 0; leftMs <= 5; leftMs += 1) {
       const { batches, clock, scheduler } = await withOpenBreaker();
       clock.advance(backOffMs(1, () => 0) - leftMs);
@@ -370,7 +370,7 @@ describe("the scheduler", () => {
     expect(batches.slice(3).map(({ mode, entries }) => [mode, entries])).toContainEqual(["expire", [parked]]);
   });
 
-  it("runs the next command of an account when another path makes the first final", async () => {
+  it("runs the next command of an account at once if the command before it becomes final while it waits for its retry", async () => {
     const { batches, scheduler } = setUp();
     const [first, second] = [entry("1001"), entry("1001")];
     scheduler.add(first);
@@ -384,7 +384,7 @@ describe("the scheduler", () => {
     expect(at(batches, 1).entries).toEqual([second]);
   });
 
-  it("runs a command with an unexpected error in its own batch", async () => {
+  it("sends a command that had an unexpected error without commands of other accounts", async () => {
     const { batches, scheduler } = setUp();
     const failed = entry("1001");
     failed.unexpectedErrors = 1;

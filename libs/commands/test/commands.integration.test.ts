@@ -41,7 +41,7 @@ const DROP_REQUEUE_TRIGGER = statement<never>(
   "drop trigger refuse_requeue on command_inbox",
 );
 
-describe("commands", () => {
+describe("a worker", () => {
   let harness: Harness;
   beforeAll(async () => {
     harness = await Harness.create();
@@ -51,7 +51,7 @@ describe("commands", () => {
     await harness.stop();
   });
 
-  it("applies once and publishes one final state, also if the message arrives repeatedly", async () => {
+  it("applies a command once and publishes one final state, also if the command's message arrives repeatedly", async () => {
     const message = commandMessage();
     await harness.publish(message, message);
     await harness.until(message.commandId, "succeeded");
@@ -70,7 +70,7 @@ describe("commands", () => {
     });
   });
 
-  it("reports a rejection by the trading server as failed, and charges for it", async () => {
+  it("fails a command that the trading server rejects, and charges for the command", async () => {
     const message = commandMessage();
     harness.tradingServer.behave(message.accountNumber ?? "", "reject");
     await harness.publish(message);
@@ -80,7 +80,7 @@ describe("commands", () => {
     });
   });
 
-  it("applies once even if the answer was lost, and reports the command as queued in between", async () => {
+  it("applies a command once even if the trading server's answer was lost; until the retry the command is queued", async () => {
     const message = commandMessage();
     harness.tradingServer.behave(message.accountNumber ?? "", "drop-answer");
     await harness.publish(message);
@@ -93,7 +93,7 @@ describe("commands", () => {
     expect(new Set(versions).size).toBe(versions.length);
   });
 
-  it("reports a long attempt as leased", async () => {
+  it("reports a command as leased during a long attempt", async () => {
     const message = commandMessage();
     harness.tradingServer.behave(message.accountNumber ?? "", "hang");
     await harness.publish(message);
@@ -102,7 +102,7 @@ describe("commands", () => {
     expect(await harness.until(message.commandId, "succeeded")).toMatchObject({ version: 2, attempts: 1 });
   });
 
-  it("lets a holder without a valid token change nothing, and applies once", async () => {
+  it("changes nothing without a valid fencing token; it acquires the lease again, and applies the command once", async () => {
     const message = commandMessage();
     harness.tradingServer.behave(message.accountNumber ?? "", "hang");
     await harness.publish(message);
@@ -116,7 +116,7 @@ describe("commands", () => {
     expect(harness.tradingServer.applied.filter((id) => id === message.commandId)).toHaveLength(1);
   });
 
-  it("runs the commands that an earlier holder left open, in log order", async () => {
+  it("runs the commands that an earlier holder of the lease left open, in log order", async () => {
     await harness.stopWorker();
     const accountNumber = anyAccountNumber();
     const first = commandMessage({ accountNumber });
@@ -146,7 +146,7 @@ describe("commands", () => {
     expect(order).toEqual([first.commandId, second.commandId]);
   });
 
-  it("runs a command that an earlier holder inserted after the inbox was read, when its message repeats", async () => {
+  it("runs a command that an earlier holder of the lease stored after the worker had read the inbox, when the command's message is repeated", async () => {
     const message = commandMessage();
     const values = [message.commandId, harness.partitionOf(message), 0, message.serverId, JSON.stringify(message)];
     await harness.database.query(INSERT_OPEN, [...values, "queued", 0, 0]);
@@ -155,7 +155,7 @@ describe("commands", () => {
     expect(harness.tradingServer.executed.filter((id) => id === message.commandId)).toHaveLength(1);
   });
 
-  it("makes every command final once while partitions move between two workers", async () => {
+  it("makes every command final once while partitions move to another worker and back", async () => {
     const serverId = randomUUID();
     const messages = Array.from({ length: 3_000 }, () => commandMessage({ serverId }));
     const before = harness.tradingServer.applied.length;
@@ -181,7 +181,7 @@ describe("commands", () => {
     expect(harness.tradingServer.applied.length - before).toBe(messages.length);
   });
 
-  it("runs the account's next command, and does not retry the first, when another process makes the first final", async () => {
+  it("does not retry a command that another process has made final, and runs the account's next command", async () => {
     const message = commandMessage();
     const { serverId, accountNumber } = message;
     const next = commandMessage({ serverId, accountNumber });
@@ -264,7 +264,7 @@ describe("commands", () => {
     expect(harness.tradingServer.applied).not.toContain(broken.commandId);
   });
 
-  it("fails a command with an unreadable message, and runs the next one of its account", async () => {
+  it("fails a command with an unreadable message, and runs the account's next command", async () => {
     const message = commandMessage();
     const { serverId, accountNumber } = message;
     const next = commandMessage({ serverId, accountNumber });
@@ -284,7 +284,7 @@ describe("commands", () => {
     expect(JSON.stringify(await harness.row(message.commandId))).not.toContain(secret);
   });
 
-  it("fails a command with a damaged fingerprint after it was read back from the inbox, and never runs it", async () => {
+  it("fails a command with a damaged fingerprint after the command was read back from the inbox, and never runs it", async () => {
     const before = commandMessage();
     const { serverId, accountNumber } = before;
     const damaged = commandMessage({ serverId, accountNumber, fingerprint: "damaged" });
@@ -313,7 +313,7 @@ describe("commands", () => {
     expect(await harness.until(message.commandId, "failed")).toMatchObject({ errorCode: "INTERNAL" });
   });
 
-  it("settles a command with an unreadable message that an earlier holder left open", async () => {
+  it("settles and fails a command that an earlier holder of the lease left open with an unreadable message", async () => {
     const message = commandMessage();
     await harness.stopWorker();
     const text = JSON.stringify({ ...message, unreadable: true });

@@ -42,7 +42,7 @@ function partitionsOf(
   return new Partitions({ store, leases, scheduler: scheduler as Scheduler, logger });
 }
 
-it("leaves a partition to the member of the later generation, also if the former holder retries", async () => {
+it("the former holder of a partition leaves it to the member of a later generation, also if the former holder retries", async () => {
   const store = harness.startStore();
   const [formerLeases, laterLeases] = ["former", "later"].map(
     (holder) => new PartitionLeases(TOPICS.commandsAccount, holder),
@@ -77,7 +77,7 @@ it("leaves a partition to the member of the later generation, also if the former
   await store.stop();
 });
 
-it("schedules commands that another process inserted before the partition was assigned again, also if the lease stays", async () => {
+it("when a partition is assigned again, commands that another process inserted before are scheduled, also if the process keeps its lease", async () => {
   const store = harness.startStore();
   const scheduled: string[] = [];
   const scheduler: Pick<Scheduler, "add" | "drop"> = {
@@ -102,7 +102,7 @@ it("schedules commands that another process inserted before the partition was as
   await store.stop();
 });
 
-it("knows the oldest command and the earliest deadline, also if the oldest command has the latest deadline", async () => {
+it("a process knows the oldest command and the earliest deadline, also if the oldest command has the latest deadline", async () => {
   const store = harness.startStore();
   const leases = new PartitionLeases(TOPICS.commandsExport, "measured");
   const partitions = partitionsOf("measured", { store: store.value, leases });

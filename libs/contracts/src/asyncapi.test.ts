@@ -51,7 +51,7 @@ describe("the AsyncAPI document", () => {
     }
   });
 
-  it.each(examples)("%s, example %s: is accepted by the contract unchanged", (id, _name, schema, payload) => {
+  it.each(examples)("has for %s the example %s, which the contract accepts unchanged", (id, _name, schema, payload) => {
     expect(schema.parse(payload)).toEqual(payload);
     const valid = validator(document.components.schemas[id] as AnySchema);
     expect(valid(payload) ? [] : valid.errors).toEqual([]);

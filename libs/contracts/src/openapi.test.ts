@@ -24,18 +24,21 @@ describe("the OpenAPI document", () => {
     expect(described.map((operation) => operation["operationId"])).toEqual(operations.map(([id]) => id));
   });
 
-  it.each(operations)("%s: lists exactly the operation's statuses, and 429", (id, { success, errors }) => {
+  it.each(operations)("lists for %s exactly the statuses of the operation, and 429", (id, { success, errors }) => {
     const operation = described.find((candidate) => candidate["operationId"] === id);
     const statuses = Object.keys(operation?.["responses"] as object).map(Number);
     expect(statuses).toEqual([...success, ...errors, 429].sort((a, b) => a - b));
   });
 
-  it.each(operations)("%s: the schemas accept its examples and drop no field", (id, { body, answer }) => {
-    const example = EXAMPLES[id as keyof typeof EXAMPLES] as { body?: unknown; answer: unknown };
-    expect(answer.parse(example.answer)).toEqual(example.answer);
-    expect(body?.safeParse(example.body).error).toBeUndefined();
-    expect(Object.keys(example.body ?? {})).toEqual(Object.keys((body?.parse(example.body) as object) ?? {}));
-  });
+  it.each(operations)(
+    "has for %s examples that the schemas accept without dropping a field",
+    (id, { body, answer }) => {
+      const example = EXAMPLES[id as keyof typeof EXAMPLES] as { body?: unknown; answer: unknown };
+      expect(answer.parse(example.answer)).toEqual(example.answer);
+      expect(body?.safeParse(example.body).error).toBeUndefined();
+      expect(Object.keys(example.body ?? {})).toEqual(Object.keys((body?.parse(example.body) as object) ?? {}));
+    },
+  );
 
   it("has `Idempotent-Replayed` in the response to a duplicate: 202 for a bulk, else 200", () => {
     const replayed = described.flatMap(({ operationId, responses }) =>
@@ -47,7 +50,7 @@ describe("the OpenAPI document", () => {
     expect(replayed).toEqual(queued.map(([id]) => [id, id === "bulkCreateTradingAccounts" ? "202" : "200"]));
   });
 
-  it("describes every kind of event, with an example of which the schema drops no field", () => {
+  it("describes every kind of event, with an example that the schema accepts without dropping a field", () => {
     expect(Object.keys(document.webhooks)).toEqual([...WEBHOOK_KINDS]);
     for (const kind of WEBHOOK_KINDS) {
       expect(EVENT_EXAMPLES[kind].type).toBe(kind);

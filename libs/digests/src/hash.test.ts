@@ -54,7 +54,7 @@ function hashOf(texts: readonly string[]): string {
   return hashes.digest();
 }
 
-it("the canonical form has names in order, and amounts, volumes and prices as decimal text", () => {
+it("the canonical form of a record has its fields in the order of their names, and amounts, volumes and prices as decimal text", () => {
   expect(transactionText(TRANSACTION)).toBe(
     `{"accountNumber":"10000001","amount":"-12.50","balanceAfter":"87.50","balanceBefore":"100.00","commandId":null,` +
       `"createdAt":"2026-03-02T09:15:00.100Z","createdBy":{"id":"mfrggzdfmztwq2lk","type":"key"},"currency":"USD",` +
@@ -69,7 +69,7 @@ it("the canonical form has names in order, and amounts, volumes and prices as de
   );
 });
 
-it("a field that the API gets later changes no hash", () => {
+it("a field that a later version of the API adds changes no hash", () => {
   expect(transactionText(Object.assign({ later: 1 }, TRANSACTION))).toBe(transactionText(TRANSACTION));
   expect(dealText(Object.assign({ later: 1 }, DEAL))).toBe(dealText(DEAL));
 });

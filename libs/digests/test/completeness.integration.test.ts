@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => scope.stop());
 
-it("a day is complete only after the group has committed every event that was published in time", async () => {
+it("a day is complete only after the consumer group has committed every event that was published before the first check of the day", async () => {
   const completeness = new DayCompleteness(kafka, GROUP);
   for (const key of ["a", "b", "c", "d"]) await publish(key);
   expect(await completeness.has("2026-03-02")).toBe(false);

@@ -19,7 +19,7 @@ const VALUATION: Valuation = {
   netDepositsMinor: -250_00,
 };
 
-it("a valuation keeps its position in the log, its times and its exact amounts", () => {
+it("a valuation in evidence keeps its position in the log, its times and its exact amounts", () => {
   const position = { partition: 3, offset: 1_228, timestampMs: Date.parse("2026-11-26T09:30:40.012Z") };
   expect(toValuationEvidence(VALUATION, position)).toEqual({
     kind: "valuation",
@@ -38,7 +38,7 @@ it("a valuation keeps its position in the log, its times and its exact amounts",
   expect(toValuationEvidence(silent, position).netDeposits).toBeNull();
 });
 
-it("a sample has its values in the same text as its last valuation", () => {
+it("a sample in evidence has the same texts for its values as its last valuation", () => {
   const frame = AccountMetricsFrame.parse({
     type: "account.metrics",
     eventId: "0190a5c0-5555-7aaa-8bbb-cccccccccccc",
@@ -72,7 +72,7 @@ it("a sample has its values in the same text as its last valuation", () => {
   });
 });
 
-it("a rule has its limit as unit and value, and settings such as `basis` as text parameters", () => {
+it("a rule in evidence has its limit as unit and value, and settings such as `basis` as text parameters", () => {
   const since = "2026-11-20T00:00:00.000Z";
   const daily: RiskRule = {
     id: "daily",

@@ -81,7 +81,7 @@ describe("a claim", () => {
     expect(contradictionsIn(breachClaim(breach, { rule: locked }))).toEqual([]);
   });
 
-  it("counts no valuation from before the reference or this version of the rule", () => {
+  it("is checked without valuations from before the reference or before this version of the rule", () => {
     const low = withRecord(1, { equity: "9400.00" }).slice(0, 7);
     expect(contradictionsIn(breachClaim(), low)).toEqual(["breach.valuationIndex"]);
     const since = "2026-11-26T09:30:10.000Z";
@@ -91,7 +91,7 @@ describe("a claim", () => {
     expect(contradictionsIn(breachClaim({}, { rule: { ...RULE, activeFrom: since } }), low)).toEqual([]);
   });
 
-  it("treats a deposit as no profit and a withdrawal as no loss", () => {
+  it("is checked so that a deposit is no profit and a withdrawal is no loss", () => {
     // 1,000 were deposited after the second valuation: the threshold of that valuation was 8,500.
     const records = (equity: string, netDeposits: string | null): EvidenceRecord[] =>
       withRecord(1, { equity, netDeposits }).slice(0, 7);
@@ -139,8 +139,8 @@ describe("a claim", () => {
   });
 });
 
-describe("the records", () => {
-  it("have samples without a gap, each with the values of its last valuation", () => {
+describe("the records of evidence", () => {
+  it("contradict the claim unless the samples have no gap and each sample has the values of its last valuation", () => {
     expect(contradictionsIn(breachClaim(), withRecord(8, { sequence: 513 }).slice(0, 9))).toEqual(["records[8]"]);
     expect(contradictionsIn(breachClaim(), withRecord(8, { from: 1_213 }))).toEqual(["records[8]"]);
     expect(contradictionsIn(breachClaim(), withRecord(8, { equity: "9500.01" }))).toEqual(["records[8]"]);
@@ -149,12 +149,12 @@ describe("the records", () => {
     ]);
   });
 
-  it("are of one partition and of the claimed interval", () => {
+  it("contradict the claim unless they are of one partition and of the claimed interval", () => {
     expect(contradictionsIn(breachClaim(), withRecord(6, { partition: 4 }))).toEqual(["records[6]"]);
     expect(contradictionsIn(breachClaim({}, { from: "2026-11-26T09:30:00.001Z" }))).toEqual(["records[0]"]);
   });
 
-  it("are given in order, else nothing is signed", () => {
+  it("are not signed unless they are given in the order of their offsets", () => {
     expect(() => buildEvidence(breachClaim(), RECORDS.toReversed(), SIGNER)).toThrow("by offset");
     expect(() => buildEvidence(breachClaim(), [valuation(1, 1), valuation(1, 1)], SIGNER)).toThrow("by offset");
   });

@@ -23,7 +23,7 @@ it.each([
   ["breach.json", BREACH],
   ["breach-steps.json", STEPS],
   ["interval.json", INTERVAL],
-])("the test vector %s is what this library makes", async (file, value) => {
+])("the file %s of the test vector is exactly what this library makes", async (file, value) => {
   await expect(`${JSON.stringify(value, null, 2)}\n`).toMatchFileSnapshot(path.join(FOLDER, file));
 });
 

@@ -43,7 +43,7 @@ describe("evidence", () => {
     }
   });
 
-  it("is verified with any well-formed symbol and any equity; half a surrogate pair is rejected", () => {
+  it("is verified with any well-formed symbol and any equity; a symbol with half a surrogate pair cannot be signed", () => {
     const name = fc.string({ unit: "binary", maxLength: 250 }).filter((text) => text.length <= 250);
     const equity = fc.integer({ min: -1e12, max: 1e12 });
     fc.assert(
@@ -157,7 +157,7 @@ describe("a changed document is not verified", () => {
     expect(problemOf({ ...BREACH, chain: { ...BREACH.chain, lastHash: "0".repeat(64) } })).toBe("chain_changed");
   });
 
-  it("although all hashes were computed again: the signature is of another document", () => {
+  it("even if all its hashes are computed again: the signature belongs to another document", () => {
     const changed = copy(BREACH);
     Object.assign(changed["breach"] as Json, { value: "9499.99" });
     expect(problemOf(rehashed(changed))).toBe("wrong_signature");
@@ -190,7 +190,7 @@ describe("the key of a document", () => {
     );
   });
 
-  it("still verifies after it was retired, but no document whose `createdAt` is after the retirement", () => {
+  it("still verifies earlier documents after its retirement, but no document whose `createdAt` is after the retirement", () => {
     const publicKey = Buffer.from(KEYS.keys[0]?.publicKey ?? "", "base64url");
     const retired = (retiredAt: string): EvidenceKeys =>
       publicKeys(keyring("2027-01", 9), [{ keyId: "2026-11", publicKey, retiredAt }]);
@@ -207,7 +207,7 @@ describe("the key of a document", () => {
     expect(problemOf(buildEvidence(breachClaim(), RECORDS, next), published)).toBeNull();
   });
 
-  it("has an id of its own, also if it is retired; malformed keys are rejected", () => {
+  it("needs an id that no other key has, also after its retirement; malformed keys are rejected", () => {
     const retired = { keyId: "2026-11", publicKey: Buffer.alloc(32, 1), retiredAt: "2026-01-01T00:00:00.000Z" };
     expect(() => publicKeys(RING, [retired])).toThrow("its own id");
     expect(() => verifyEvidence(BREACH, { keys: [...KEYS.keys, ...KEYS.keys] })).toThrow(TypeError);

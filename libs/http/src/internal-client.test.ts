@@ -92,7 +92,7 @@ describe("a call to another service", () => {
     expect(status).toBe(200);
   });
 
-  it("parses the response by the schema", async () => {
+  it("parses the response by the schema, and fails if the response does not match or is 404", async () => {
     const Good = z.object({ number: z.number() });
     expect(await client().json("GET", "/internal/number", undefined, Good)).toEqual({ number: 7 });
     const Other = z.object({ text: z.string() });
@@ -113,7 +113,7 @@ describe("a call to another service", () => {
     ["cannot be reached", "/", { baseUrl: "http://127.0.0.1:1" }, "ECONNREFUSED"],
     ["does not answer in time", "/internal/silent", { timeoutMs: SHORT_MS }, `no answer within ${SHORT_MS} ms`],
     ["stops in the middle", "/internal/halves", { timeoutMs: SHORT_MS }, `no answer within ${SHORT_MS} ms`],
-  ])("is a DependencyError when the other side %s", async (_what, path, options, message) => {
+  ])("fails with a DependencyError if the other side %s", async (_what, path, options, message) => {
     const call = client(options).request("GET", path);
     await expect(call).rejects.toThrow(message);
     await expect(call).rejects.toBeInstanceOf(DependencyError);
@@ -159,7 +159,7 @@ describe("a call to another service", () => {
     expect((await waiting).status).toBe(200);
   });
 
-  it("is limited to its organization's share, without an effect on other organizations", async () => {
+  it("above the share of its organization is 429, while calls of other organizations succeed", async () => {
     const before = seen.slow;
     const shared = client({ connections: 3, organizationShare: { connections: 2, waitingCalls: 1 } });
     const ended = new AbortController();
@@ -252,7 +252,7 @@ describe("a call whose connection is lost", () => {
     expect(Buffer.concat(await body.toArray()).toString()).toBe("{}");
   });
 
-  it.each(["request", "stream"] as const)("has one deadline for all attempts of a %s", async (kind) => {
+  it.each(["request", "stream"] as const)("has one deadline for all its attempts, as a %s", async (kind) => {
     // Each connection is lost when a little more than half of the deadline is over.
     const service = await closing(Number.POSITIVE_INFINITY, SHORT_MS * 0.6);
     const hasty = client({ baseUrl: service.url, timeoutMs: SHORT_MS });
@@ -333,7 +333,7 @@ describe("a stream from another service", () => {
     await expect(body.toArray()).rejects.toThrow("Timeout");
   });
 
-  it("is a DependencyError when the other side fails", async () => {
+  it("fails with a DependencyError if the other side fails", async () => {
     await expect(client().stream("GET", "/internal/broken")).rejects.toBeInstanceOf(DependencyError);
     await expect(client({ baseUrl: "http://127.0.0.1:1" }).stream("GET", "/")).rejects.toThrow("ECONNREFUSED");
   });

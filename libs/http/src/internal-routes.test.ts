@@ -41,7 +41,7 @@ describe("a served route", () => {
     expect([list.statusCode, list.json()]).toEqual([200, { serverId: SERVER_ID, limit: 7 }]);
   });
 
-  it("has the declared status, unless the request is rejected", async () => {
+  it("answers with the declared status, unless the request is rejected", async () => {
     const app = served();
     const created = await app.inject({ method: "POST", url: "/internal/things", payload: { names: ["a", "b"] } });
     expect([created.statusCode, created.json()]).toEqual([201, { count: 2 }]);
@@ -50,7 +50,7 @@ describe("a served route", () => {
     expect(refused.json()).toMatchObject({ issues: [{ path: ["names"] }] });
   });
 
-  it("is 400 with the issues of the first part that does not match", async () => {
+  it("answers 400 with the issues of only the first part of the request that does not match", async () => {
     const { statusCode, body } = await served().inject("/internal/servers/none/things?limit=99");
     expect(statusCode).toBe(400);
     expect(body).toContain("serverId");

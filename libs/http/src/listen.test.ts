@@ -36,7 +36,7 @@ async function start(drainTimeoutMs?: number): Promise<Running> {
 }
 
 describe("stopping a server", () => {
-  it("closes connections with each response after the stop signal, so that clients connect to another process", async () => {
+  it("closes each connection with its next response, so that clients connect to another process", async () => {
     const { listening, health, stop } = await start();
     const connection = async (): Promise<string | null> =>
       (await fetch(`${listening.url}/livez`)).headers.get("connection");
@@ -111,7 +111,7 @@ describe("stopping a server", () => {
     await stopped;
   });
 
-  it("closes the connections of running requests after the limit", async () => {
+  it("closes the connections of running requests after the time limit", async () => {
     const { listening, begun, stop } = await start(30);
     const cut = expect(fetch(`${listening.url}/slow`)).rejects.toThrow("fetch failed");
     await begun;

@@ -104,13 +104,13 @@ describe("a call to another service", () => {
     expect(server?.attributes).toMatchObject({ "kapi.request.id": "r-1" });
   });
 
-  it("records nothing at the other side if nothing is recorded here", async () => {
+  it("is not recorded by the other service if the caller records nothing", async () => {
     const { url, spans } = await serve(false);
     expect(await call(url)).toEqual({ given: null });
     expect(spans).toEqual([]);
   });
 
-  it("starts no trace at the other side if it is in no trace; a request of an API client starts one", async () => {
+  it("starts no trace in the other service if the caller has none; a request of an API client starts a trace", async () => {
     const { url, spans } = await serve();
     const { value: client, stop } = startInternalClient({
       baseUrl: url,

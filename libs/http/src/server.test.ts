@@ -66,7 +66,7 @@ describe("a request that takes too long to arrive", () => {
   it.each([
     ["the head", "POST /echo HTTP/1.1\r\nhost: kapi\r\nx-slow: "],
     ["the body", "POST /echo HTTP/1.1\r\nhost: kapi\r\ncontent-type: application/json\r\ncontent-length: 900\r\n\r\n"],
-  ])("is 500 and closed at its deadline, if %s arrives byte by byte", async (_part, beginning) => {
+  ])("gets 500 at its deadline, and its connection is closed, if %s arrives byte by byte", async (_part, beginning) => {
     const logger = createLogger({ service: "test", level: "silent" });
     const slow = createHttpServer({ logger, health: new Health(), arrivalTimeoutMs: ARRIVAL_TIMEOUT_MS });
     slow.post("/echo", () => ({}));
@@ -115,7 +115,7 @@ describe("errors", () => {
     expect(answer.headers.get("content-type")).toContain("application/json");
   });
 
-  it("errors of an unknown kind are hidden from the caller and logged", async () => {
+  it("of an unknown kind are hidden from the caller and logged", async () => {
     const answer = await ask("/unknown-error");
     expect(answer).toMatchObject({ status: 500, code: "INTERNAL", body: { error: "Internal server error" } });
     expect(JSON.stringify(answer.body)).not.toContain("secret");
@@ -124,7 +124,7 @@ describe("errors", () => {
     expect(line).toContain(answer.headers.get("x-request-id"));
   });
 
-  it("errors of a dependency have Retry-After", async () => {
+  it("of a dependency have Retry-After", async () => {
     const answer = await ask("/dependency");
     expect(answer).toMatchObject({
       status: 500,
@@ -135,7 +135,7 @@ describe("errors", () => {
   });
 
   it.each(["/nowhere", "/items", "/%zz", "/bytes/"])(
-    "are 404 in the same form at the unknown route %s",
+    "are 404, in the form of all errors, at the unknown route %s",
     async (path) => {
       expect(await ask(path)).toMatchObject({ status: 404, code: "NOT_FOUND", body: { error: "Not found" } });
     },
@@ -167,7 +167,7 @@ describe("X-Request-Id", () => {
   });
 });
 
-describe("bodies", () => {
+describe("request bodies", () => {
   it.each([
     ["malformed JSON", "{", JSON_HEADERS, "INVALID_JSON"],
     ["malformed UTF-8", Buffer.from([0x22, 0xff, 0x22]), JSON_HEADERS, "INVALID_JSON"],
@@ -185,7 +185,7 @@ describe("bodies", () => {
     expect(answer).toMatchObject({ status: 400, code, body: { error: ERRORS[code].text } });
   });
 
-  it("are accepted up to exactly 1 MiB, and with any case of the content type", async () => {
+  it("are accepted up to exactly 1 MiB, and with any letter case of the content type", async () => {
     const text = `"${"x".repeat(1_048_574)}"`;
     const answer = await post("/echo", text, { "content-type": "Application/JSON; charset=utf-8" });
     expect(answer.status).toBe(200);
@@ -208,12 +208,12 @@ describe("bodies", () => {
     expect(JSON.stringify(answer.body)).not.toContain("admin");
   });
 
-  it("may be missing with a JSON content type at GET and DELETE", async () => {
+  it("may be missing at GET and DELETE, even with a JSON content type", async () => {
     expect((await ask("/bytes", { headers: JSON_HEADERS })).status).toBe(200);
     expect(await ask("/item", { method: "DELETE", headers: JSON_HEADERS })).toMatchObject({ body: { deleted: true } });
   });
 
-  it("missing bodies are rejected by the schema, with issues", async () => {
+  it("that are missing are rejected by the schema, with issues", async () => {
     const answer = await post("/shape", "");
     expect(answer).toMatchObject({
       status: 400,
@@ -253,18 +253,18 @@ describe("responses", () => {
     }
   });
 
-  it("responses of sendStream have an idle timeout above the gateway's deadline; other responses do not", async () => {
+  it("that sendStream sends have an idle timeout above the gateway's deadline; other responses have a shorter one", async () => {
     expect((await ask("/idle-timeout/stream")).body).toBe(STREAM_IDLE_TIMEOUT_MS);
     expect(STREAM_IDLE_TIMEOUT_MS).toBeGreaterThan(120_000);
     expect((await ask("/idle-timeout/whole")).body).toEqual(["60000"]);
   });
 
-  it("a request with a long path parameter reaches the handler, whose schema can reject the parameter", async () => {
+  it("to a request with a long path parameter come from the handler, whose schema can reject the parameter", async () => {
     const name = "x".repeat(4_000);
     expect((await ask(`/items/${name}`)).body).toEqual({ name });
   });
 
-  it("the response to malformed HTTP is 400 in the form of all errors", async () => {
+  it("to malformed HTTP are 400, in the form of all errors", async () => {
     const socket = connect(Number(new URL(url).port), "127.0.0.1");
     socket.end("NONSENSE\r\n\r\n");
     const chunks: Buffer[] = await socket.toArray();
@@ -290,8 +290,8 @@ describe("internal routes", () => {
   });
 });
 
-describe("probes", () => {
-  it("are 503 with each failed check", async () => {
+describe("the readiness probe", () => {
+  it("is 503 and names each failed check, while the liveness probe stays 200", async () => {
     expect(await ask("/livez")).toMatchObject({ status: 200, body: { status: "ok" } });
     expect(await ask("/readyz")).toMatchObject({ status: 200, body: { status: "ok" } });
     health.readiness("kafka", () => "no connection");

@@ -50,7 +50,7 @@ describe("an internal operation", () => {
     }
   });
 
-  it("authenticates a caller by its own token only: a token whose name is replaced is 401", async () => {
+  it("authenticates a caller by the caller's own token only: a token under the name of another caller is 401", async () => {
     const { ask } = serverWith();
     const secret = tokenOf("gateway").slice("gateway".length);
     for (const token of [
@@ -75,7 +75,7 @@ describe("an internal operation", () => {
     expect((await ask(LIST, as(fresh))).status).toBe(200);
   });
 
-  it("accepts the shared token of release 0.1.0 only if it is configured, and ignores it if the request has an own token", async () => {
+  it("accepts the shared token of release 0.1.0 only if it is configured, and ignores it if the request has a caller's own token", async () => {
     const shared = { "x-internal-token": SHARED };
     expect((await serverWith().ask(LIST, shared)).status).toBe(401);
     const { ask } = serverWith({ SERVICE_TOKEN_DIGESTS: DIGESTS, INTERNAL_TOKEN: SHARED });
@@ -88,14 +88,14 @@ describe("an internal operation", () => {
     expect((await ask(LIST, { ...shared, ...as("operator.wrong") })).status).toBe(401);
   });
 
-  it("an operation that is not in the table is an error when the service starts", () => {
+  it("that is not in the table is an error when its service starts", () => {
     const { app } = serverWith();
     expect(() => app.get("/internal/forgotten", () => ({}))).toThrow("GET /internal/forgotten of organization");
   });
 });
 
 describe("a caller's credentials", () => {
-  it("are its own token and, while services of 0.1.0 run, their shared token", () => {
+  it("are the caller's own token and, while services of 0.1.0 run, also the shared token", () => {
     const own = tokenOf("gateway");
     expect(serviceCredentials({ SERVICE_TOKEN: own })).toEqual({ "x-service-token": own });
     expect(serviceCredentials({ SERVICE_TOKEN: own, INTERNAL_TOKEN: SHARED })).toEqual({

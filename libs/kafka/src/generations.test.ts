@@ -14,7 +14,7 @@ function entered(run: AdmittedBatch | null): AdmittedBatch {
   return run;
 }
 
-test("no batch begins before its assignment has been handled", async () => {
+test("no batch runs before the announcement of its assignment has ended", async () => {
   const announcement = deferred<void>();
   const generations = new Generations(() => announcement.promise);
   const joined = generations.joinEnded(member("a", 1), []);
@@ -41,7 +41,7 @@ test("an assignment is announced only after the batches of the previous generati
   expect(announced).toHaveLength(2);
 });
 
-test("a batch of an earlier membership is not admitted, even if a broker answers late", async () => {
+test("a batch of an earlier generation or an earlier member id, such as a late answer of a broker, is not admitted", async () => {
   const generations = new Generations(NOTHING);
   await generations.joinEnded(member("a", 1), []);
   await generations.joinEnded(member("a", 2), []);
@@ -53,7 +53,7 @@ test("a batch of an earlier membership is not admitted, even if a broker answers
   expect(generations.enter(member("b", 2))).not.toBeNull();
 });
 
-test("a batch that still waits for its assignment at the next join does not run", async () => {
+test("a batch that waits for the announcement of its assignment does not run if the process joins the group again meanwhile", async () => {
   const first = deferred<void>();
   const waits = [first.promise, Promise.resolve()];
   const generations = new Generations(() => waits.shift() ?? Promise.resolve());
@@ -68,7 +68,7 @@ test("a batch that still waits for its assignment at the next join does not run"
   await second;
 });
 
-test("an assignment is not announced if a newer assignment arrives before its turn", async () => {
+test("an assignment is not announced if a newer assignment arrives first", async () => {
   const announced: string[] = [];
   const generations = new Generations((assignment) => Promise.resolve(void announced.push(String(assignment.length))));
   const topic = { name: "t", cleanup: "delete", key: "" } as const;
@@ -78,7 +78,7 @@ test("an assignment is not announced if a newer assignment arrives before its tu
   expect(announced).toEqual(["1"]);
 });
 
-test("no batch runs after a failed announcement", async () => {
+test("no batch runs after the announcement of its assignment has failed", async () => {
   const generations = new Generations(() => Promise.reject(new Error("no memory")));
   const joined = generations.joinEnded(member("a", 1), []);
   const run = entered(generations.enter(member("a", 1)));

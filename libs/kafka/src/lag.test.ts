@@ -24,7 +24,7 @@ describe("the lag of a consumer", () => {
     expect(lag.observe({})).toEqual([]);
   });
 
-  it("reports a partition as stalled only if messages wait and no handler answers", () => {
+  it("counts as a stall only if messages wait and no handler has answered for too long", () => {
     const lag = new Lag();
     lag.fetched("commands.finance", 0, 110n, 100n, 0);
     expect(lag.stalled(60_000, 60_000)).toBeNull();

@@ -57,7 +57,7 @@ const record = {
   timestampMs: 0,
 };
 
-it("rejects `caughtUp`, `add` and `waitFor` at its stop", async () => {
+it("a reader rejects `caughtUp`, `add` and `waitFor` at its stop", async () => {
   const { reader } = await start(never);
   const waiting = [reader.value.add(new Map([[1, "beginning"]])), reader.value.waitFor(new Map([[0, 5n]]), 60_000)];
   const ended = Promise.allSettled([...waiting, reader.value.caughtUp]);
@@ -67,7 +67,7 @@ it("rejects `caughtUp`, `add` and `waitFor` at its stop", async () => {
   expect(reasons).toEqual(["add", "waitFor", "caughtUp"].map(() => "Error: the reader of account.events has stopped"));
 });
 
-it("rejects with the error of its handler", async () => {
+it("a reader whose handler fails rejects `caughtUp` and `waitFor` with the error of the handler", async () => {
   const { reader, failures } = await start(() => Promise.resolve([record]));
   await expect(reader.value.caughtUp).rejects.toThrow("broken state");
   expect(failures.map(({ message }) => message)).toEqual(["broken state"]);
@@ -75,7 +75,7 @@ it("rejects with the error of its handler", async () => {
   await reader.stop();
 });
 
-it("tries no further to add partitions after its stop, and leaves no rejection unhandled", async () => {
+it("after its stop, a reader no longer tries to add partitions, and leaves no rejection unhandled", async () => {
   const { reader, broker } = await start(never);
   broker.isUnreachable = true;
   const added = reader.value.add(new Map([[1, "beginning"]]));

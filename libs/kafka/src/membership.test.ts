@@ -12,7 +12,7 @@ function fetch(membership: Membership, fromMs: number, forMs: number): number {
   return fromMs + forMs;
 }
 
-test("a process that fetches for longer than the limit without an acknowledged heartbeat is no member", () => {
+test("a process that fetches for longer than the limit without an acknowledged heartbeat does not count as a group member", () => {
   const membership = new Membership(SESSION_MS, 0);
   const nowMs = fetch(membership, 0, LIMIT_MS);
   expect(membership.problem()).toBeNull();
@@ -30,7 +30,7 @@ test("a long outage of the cluster does not end the membership of a process", ()
   expect(membership.problem()).toBeNull();
 });
 
-test("a process whose commits are rejected while its heartbeats are acknowledged is no member", () => {
+test("a process whose commits are rejected for longer than the limit does not count as a group member, although its heartbeats are acknowledged", () => {
   const membership = new Membership(SESSION_MS, 0);
   membership.committed(false);
   let nowMs = fetch(membership, 0, LIMIT_MS + 1);

@@ -42,7 +42,7 @@ async function connectionTo(listener: net.Server, onDial: () => void = nothing):
   return connection;
 }
 
-test("a connection attempt that is closed is rejected at once, and its timeout closes no later connection", async () => {
+test("a connection attempt that is closed is rejected at once, and its timeout does not close a later connection", async () => {
   const connection = await connectionTo(net.createServer());
   const first = connection.connect();
   connection.close();

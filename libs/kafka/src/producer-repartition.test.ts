@@ -79,7 +79,7 @@ async function start({ growsMeanwhile = false, produceTimeoutMs = 10_000 } = {})
   return { producer, growth, refreshed, repartition };
 }
 
-it("chooses the partition of a message again if the message is sent while the leaders are read", async () => {
+it("the producer chooses the partition again for a message that is sent while the leaders of the partitions are read after a growth", async () => {
   const { producer, growth, refreshed, repartition } = await start();
   const repartitioned = repartition(GROWN);
   await delay(0);
@@ -91,7 +91,7 @@ it("chooses the partition of a message again if the message is sent while the le
   expect((await during).partition).toBe((await after).partition);
 });
 
-it("leaves messages in their queues if a topic is missing in the new numbers of partitions", async () => {
+it("the producer leaves messages in their queues if a topic is missing in the new numbers of partitions", async () => {
   const { producer, growth, refreshed, repartition } = await start({ produceTimeoutMs: 300 });
   refreshed.resolve();
   const late = producer.send(KEYED, { key: KEY, value: "1" });
@@ -103,7 +103,7 @@ it("leaves messages in their queues if a topic is missing in the new numbers of 
   expect(await sent).toMatchObject({ partition: partitionOfKey(KEY, AFTER) });
 });
 
-it("keeps the partition that the caller of `send` has chosen", async () => {
+it("the producer keeps the partition that the caller of `send` has chosen", async () => {
   const { producer, growth, refreshed, repartition } = await start();
   refreshed.resolve();
   const partition = (partitionOfKey(KEY, AFTER) + 1) % BEFORE;
@@ -113,7 +113,7 @@ it("keeps the partition that the caller of `send` has chosen", async () => {
   expect(await sent).toMatchObject({ partition });
 });
 
-it("uses the new numbers of partitions if the topics grow while the producer starts", async () => {
+it("the producer uses the new numbers of partitions if the topics grow while it starts", async () => {
   const { producer } = await start({ growsMeanwhile: true });
   expect(producer.partitionOf(KEYED, KEY)).toBe(partitionOfKey(KEY, AFTER));
 });

@@ -16,7 +16,7 @@ const IN_FLIGHT = 1;
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-test("a timer runs only while a request waits for its turn", () => {
+test("the request queue of kafkajs runs a timer only while a request waits for its turn", () => {
   const logger = { debug: () => undefined };
   const queue = new RequestQueue({ maxInFlightRequests: IN_FLIGHT, requestTimeout: 1_000, clientId: "", logger });
   const sent: number[] = [];

@@ -13,7 +13,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-it("a paused partition is resumed after a while, but never after the stop, even if it is paused after the stop", async () => {
+it("a partition whose batch failed is resumed after a pause, but never after the stop, even if the batch fails after the stop", async () => {
   const retries = new Retries({ groupId: "test", logger: createLogger({ service: "test", level: "silent" }) });
   const resume = vi.fn();
   const payload = { batch: { partition: 0 }, pause: () => resume } as unknown as EachBatchPayload;

@@ -71,7 +71,7 @@ test("messages sent before the group existed arrive, and a restarted consumer co
   expect(seen.toSorted()).toEqual([...first, "later"].toSorted());
 });
 
-test("a stopped consumer has left its group, even while the broker holds its fetch", async () => {
+test("a stopped consumer has left its group, even if a broker still holds the consumer's fetch request", async () => {
   const held = { groupId: "held-fetch", maxWaitTimeInMs: 60_000, onBatch: () => Promise.resolve({}) };
   const started = await consumer(TOPICS.accountEvents, held);
   // The fetch begins after the join.
@@ -84,7 +84,7 @@ test("a stopped consumer has left its group, even while the broker holds its fet
   expect(group?.members).toEqual([]);
 });
 
-test("messages from `commitOffset` on are read again after a restart", async () => {
+test("after a restart, a consumer reads again the messages from the `commitOffset` that its handler returned", async () => {
   const topic = TOPICS.commandsExport;
   await publish(topic, 10, 2);
   const seen: string[] = [];
@@ -148,7 +148,7 @@ test("a batch with a retryable error is retried from the same message, while oth
   expect(tries.every(([first]) => first === blocked[0])).toBe(true);
 });
 
-test("an error of the handler that is no `RetryableError` stops the consumer and is reported once; the next consumer reads the messages again", async () => {
+test("an error of the handler that is not a `RetryableError` stops the consumer and is reported once; the next consumer reads the messages again", async () => {
   const topic = TOPICS.accountEvents;
   const values = await publish(topic, 3, 1);
   const errors: Error[] = [];

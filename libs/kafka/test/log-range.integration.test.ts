@@ -57,7 +57,7 @@ async function read(range: Partial<LogRange>): Promise<{ values: string[]; isCut
 
 const ALL = Array.from({ length: RECORDS }, (_, index) => String(index));
 
-test("a range has exactly the records that were created in its time, in order", async () => {
+test("a range of time has exactly the records that were created in this time, in order", async () => {
   expect(await read({})).toEqual({ values: ALL, isCut: false });
   expect((await read({ fromMs: times.second, toMs: times.second + 60_000 })).values).toEqual(["after"]);
   expect((await read({ fromMs: Date.now() + 60_000, toMs: Date.now() + 120_000 })).values).toEqual([]);

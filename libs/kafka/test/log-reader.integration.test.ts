@@ -85,7 +85,7 @@ test("a reader begins at the given offset, even in the middle of a record batch"
   await started.stop();
 });
 
-test("a reader starts at the beginning for offsets before it, and rejects offsets beyond the end", async () => {
+test("a reader starts at the beginning if the records at its offset were deleted, and rejects an offset beyond the end", async () => {
   const { partition } = await producer.value.send(TOPICS.commandsFinance, { key: "k", value: "deleted" });
   await producer.value.send(TOPICS.commandsFinance, { key: "k", value: "kept" });
   await deleteRecords(kafka, TOPICS.commandsFinance, partition, 1n);
@@ -299,7 +299,7 @@ test("a handler that throws after the stop is not reported", async () => {
   expect(errors).toEqual([]);
 });
 
-test("the offset of a time is that of the first record created then or later, or the end if there is no such record", async () => {
+test("the offset for a time is that of the first record created at this time or later, or the end if there is none", async () => {
   const { partition } = await producer.value.send(TOPICS.deadLetter, { key: "k", value: "v" });
   const hourMs = 3_600_000;
   const now = Date.now();

@@ -86,19 +86,22 @@ test.each([
     "no commit was accepted",
     (by: KafkaConnection) => changeRequests(by, OFFSET_COMMIT, () => Promise.reject(new Error("refused"))),
   ],
-])("a consumer that fetches but is no member calls fatal with the reason: %s", async (reason, cutOff) => {
-  const groupId = reason.replaceAll(" ", "-");
-  const well = await consumer(kafka, { groupId: `${groupId}-well`, fatal: unexpected });
-  const errors: Error[] = [];
-  const zombie = await consumer(cutOff(kafka), { groupId, fatal: (error) => void errors.push(error) });
-  await until("fatal is called", () => errors.length > 0);
-  expect(errors[0]?.message).toMatch(`the process is no member of group ${groupId}: ${reason} for `);
-  expect(zombie.value.check()).toContain("failed");
-  expect(well.value.check()).toBeNull();
-  await zombie.stop();
-  await well.stop();
-  expect(errors).toHaveLength(1);
-});
+])(
+  "a consumer that still fetches, but is no longer a member of its group, calls `fatal` with the reason: %s",
+  async (reason, cutOff) => {
+    const groupId = reason.replaceAll(" ", "-");
+    const well = await consumer(kafka, { groupId: `${groupId}-well`, fatal: unexpected });
+    const errors: Error[] = [];
+    const zombie = await consumer(cutOff(kafka), { groupId, fatal: (error) => void errors.push(error) });
+    await until("fatal is called", () => errors.length > 0);
+    expect(errors[0]?.message).toMatch(`the process is no member of group ${groupId}: ${reason} for `);
+    expect(zombie.value.check()).toContain("failed");
+    expect(well.value.check()).toBeNull();
+    await zombie.stop();
+    await well.stop();
+    expect(errors).toHaveLength(1);
+  },
+);
 
 test("if the metadata contain no broker during a join, the consumer continues as soon as they contain one", async () => {
   // A fenced broker lists no brokers, not even itself, and still answers as the coordinator.

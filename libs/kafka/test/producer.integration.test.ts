@@ -130,7 +130,7 @@ test("messages of rejected partitions are sent again, messages of stored partiti
   expect({ tries, stored }).toEqual({ tries: 2, stored: [1, 2] });
 });
 
-test("a leader loses its role: the outcome is `unknown` if the leader stored the message, otherwise `not-sent`", async () => {
+test("when a leader loses its role during a request, the outcome is `unknown` if the leader stored the message, otherwise `not-sent`", async () => {
   const outcomeOf = async (baseOffset: string): Promise<unknown> => {
     const watched = watchProduce(kafka, async () => {
       const partitions = [{ partition: 0, errorCode: 6, baseOffset }];
@@ -169,14 +169,14 @@ test("a message beyond the queue's limit is rejected at once and never published
   expect([...ends.values()].reduce((sum, end) => sum + end, 0n)).toBe(2n);
 });
 
-test("a message above the size limit of a request is rejected if its topic has no `maxMessageBytes`; a small message sent right after it is published", async () => {
+test("in a topic without `maxMessageBytes`, a message above the size limit of a request is rejected, and the small message after it is published", async () => {
   const large = producer.value.send(TOPICS.creditsEvents, { key: "k", value: Buffer.alloc(1_000_000) });
   const small = producer.value.send(TOPICS.creditsEvents, { key: "k", value: "small" });
   await expect(large).rejects.toBeInstanceOf(ProduceError);
   await expect(small).resolves.toMatchObject({ offset: 0n });
 });
 
-test("stop publishes the messages that were sent before it; a message sent after it is rejected", async () => {
+test("`stop` publishes the messages that were sent earlier; a message that is sent later is rejected", async () => {
   const short = await startProducer(kafka);
   const sends = Array.from({ length: 2_500 }, (_, index) =>
     short.value.send(TOPICS.accountEvents, { key: String(index), value: "x" }),
@@ -205,7 +205,7 @@ test("a message that still waits at its deadline is rejected, and is certainly n
   expect([...ends.values()].reduce((sum, end) => sum + end, 0n)).toBe(BigInt(sends.length - notSent));
 });
 
-test("a jump of the system clock does not make messages late", async () => {
+test("no message passes its deadline because the system clock jumps", async () => {
   const answer = deferred<void>();
   const slow = await startProducer(watchProduce(kafka, (_records, produce) => answer.promise.then(produce)));
   const sent = slow.value.send(TOPICS.creditsEvents, { key: "k", value: "x" });
@@ -231,7 +231,7 @@ test("a topic with `maxMessageBytes` takes a message above the size limit of a r
   await expect(send("larger", `${large}${large}`)).rejects.toMatchObject({ outcome: "not-sent" });
 });
 
-test("a message whose partition has no leader delays no other message, and is sent when a leader exists", async () => {
+test("a message whose partition has no leader delays no message of other partitions, and is sent when the partition has a leader", async () => {
   const topic = TOPICS.organizationDirectory;
   const [led, leaderless] = [0, 1];
   let isLeaderless = true;

@@ -46,7 +46,7 @@ function byKey(messages: readonly Message[]): object[] {
   return outgoing.map(({ key }) => shown(found.get(key) ?? { key, value: "was not read", headers: {} }));
 }
 
-test("a reader and a group read records of all lengths and headers as they were written", async () => {
+test("a log reader and a consumer group read records of all lengths, and their headers, as they were written", async () => {
   const beganMs = Date.now();
   const producer = await startProducer(kafka);
   const positions = await Promise.all(outgoing.map((message) => producer.value.send(TOPICS.metricsSamples, message)));

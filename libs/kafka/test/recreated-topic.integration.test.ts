@@ -58,7 +58,7 @@ test("a topic that is deleted and created again is fatal for its consumer", asyn
   await own.drop();
 });
 
-test("an offset of a deleted topic is fatal, even if the new topic has a record at this offset", async () => {
+test("a committed offset of a deleted topic is fatal for a consumer, even if the new topic has a record at this offset", async () => {
   const topic = TOPICS.metricsSamples;
   for (let index = 0; index < 5; index += 1) await producer.value.send(topic, { key: "k", value: "x", partition: 0 });
   const name = kafka.topicName(topic);

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 
 import { Breaker, BREAKER_FAILURES } from "./breaker.ts";
 
-it("allows a probe after the pause, and at once if the clock was set back", () => {
+it("the breaker allows a probe after its pause, and at once if the clock was set back", () => {
   let nowMs = Date.UTC(2026, 0, 1);
   const clock = { nowMs: () => nowMs };
   const breaker = new Breaker(clock, () => 0);

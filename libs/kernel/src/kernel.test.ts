@@ -30,8 +30,8 @@ it("latestOf returns the time of the clock that is furthest ahead", () => {
   expect(latestOf(ahead, behind).nowMs()).toBe(5);
 });
 
-describe("money", () => {
-  it("reads an amount that is at most 0.000001 from a whole cent as that cent, and returns null for any other amount", () => {
+describe("the functions for money", () => {
+  it("read an amount that is at most 0.000001 from a whole cent as that cent, and return null for any other amount", () => {
     expect(minorFromAmount(10.25)).toBe(1025);
     expect(minorFromAmount(0.1 + 0.2)).toBe(30);
     expect(minorFromAmount(10.2500005)).toBe(1025);
@@ -41,7 +41,7 @@ describe("money", () => {
     expect(Object.is(minorFromAmount(-0), 0)).toBe(true);
   });
 
-  it("corrects a rounding error such as that of 0.1 + 0.2, and returns null if a number has more decimals or is too large", () => {
+  it("correct a rounding error such as that of 0.1 + 0.2, and return null if a number has more decimals or is too large", () => {
     expect(nearestDecimal(0.1 + 0.2, 2)).toBe(0.3);
     expect(nearestDecimal(1.1 + 2.2, 2)).toBe(3.3);
     expect(nearestDecimal(-0.1 - 0.2, 2)).toBe(-0.3);
@@ -52,7 +52,7 @@ describe("money", () => {
     }
   });
 
-  it("returns every amount with at most two decimals unchanged", () => {
+  it("return every amount with at most two decimals unchanged", () => {
     fc.assert(
       fc.property(fc.integer({ min: -1e11, max: 1e11 }), (cents) => {
         const text = `${cents < 0 ? "-" : ""}${Math.trunc(Math.abs(cents) / 100)}.${String(Math.abs(cents) % 100).padStart(2, "0")}`;
@@ -61,7 +61,7 @@ describe("money", () => {
     );
   });
 
-  it("returns the exact sum of two to five amounts that were added in floating point", () => {
+  it("return the exact sum of two to five amounts that were added in floating point", () => {
     const cents = fc.integer({ min: 1, max: 1e8 });
     fc.assert(
       fc.property(fc.array(cents, { minLength: 2, maxLength: 5 }), (some) => {
@@ -71,7 +71,7 @@ describe("money", () => {
     );
   });
 
-  it("converts every integer of cents to an amount and back without a change", () => {
+  it("convert every integer of cents to an amount and back without a change", () => {
     fc.assert(
       fc.property(fc.integer({ min: -1e14, max: 1e14 }), (cents) => {
         expect(minorFromAmount(amountFromMinor(cents))).toBe(cents);
@@ -80,14 +80,14 @@ describe("money", () => {
   });
 });
 
-describe("ids", () => {
-  it("creates the UUIDv5 of RFC 9562, appendix A.4", () => {
+describe("the functions for ids", () => {
+  it("create the UUIDv5 of RFC 9562, appendix A.4", () => {
     expect(uuidV5("6ba7b810-9dad-11d1-80b4-00c04fd430c8", "www.example.com")).toBe(
       "2ed6657d-e927-568b-95e1-2665a8aea6a2",
     );
   });
 
-  it("creates UUIDv7 that sort by time", () => {
+  it("create UUIDv7 that sort by time", () => {
     const ids = [1, 2, 1_700_000_000_000].map(uuidV7);
     expect(ids.toSorted()).toEqual(ids);
     expect(ids.every(isUuid)).toBe(true);
@@ -130,8 +130,8 @@ describe("a generated password", () => {
   });
 });
 
-describe("slots of organizations", () => {
-  it("an organization gets at most its share, and a released slot is free again", () => {
+describe("the slots of organizations", () => {
+  it("are limited to the share of each organization, and a released slot is free again", () => {
     const slots = new OrganizationSlots({ perOrganization: 2 });
     const [first, second] = [slots.take("a"), slots.take("a")];
     expect(first).not.toBeNull();
@@ -144,7 +144,7 @@ describe("slots of organizations", () => {
     expect(slots.take("a")).toBeNull();
   });
 
-  it("all organizations together get at most the total", () => {
+  it("are limited to the total for all organizations together", () => {
     const slots = new OrganizationSlots({ perOrganization: 2, total: 3 });
     const release = slots.take("a");
     slots.take("a");

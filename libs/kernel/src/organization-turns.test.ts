@@ -5,7 +5,7 @@ import { OrganizationTurns } from "./organization-turns.ts";
 
 const MANY = 50_000;
 
-it("gives every item its turn, in order, also if each item ends at once and offers its slot again", () => {
+it("every item gets its turn, in order, also if each item ends at once and offers its slot again", () => {
   const slots = new OrganizationSlots({ perOrganization: 1, total: 1 });
   const turns = new OrganizationTurns<number>(slots);
   for (let item = 0; item < MANY; item += 1) turns.add(item % 2 === 0 ? "one" : "other", item);

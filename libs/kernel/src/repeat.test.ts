@@ -34,7 +34,7 @@ describe("repeat", () => {
     vi.useRealTimers();
   });
 
-  it("pauses after a round that left no work, and starts the next round at once after a round with more work", async () => {
+  it("pauses after a round that left no work, but not after a round that left more work", async () => {
     const { rounds, stop } = setUp(["more", "more", "done"]);
     await vi.advanceTimersByTimeAsync(2 * PAUSE_MS);
     expect(rounds).toEqual([0, 0, 0, PAUSE_MS, 2 * PAUSE_MS]);
@@ -105,7 +105,7 @@ describe("repeat", () => {
     await stop();
   });
 
-  it("stop aborts the signal of the running round, waits for the round, and starts no further round", async () => {
+  it("aborts the signal of the running round when it is stopped, waits for this round, and starts no further round", async () => {
     const running = deferred<void>();
     const signals: AbortSignal[] = [];
     const { stop } = setUp([], {
@@ -125,7 +125,7 @@ describe("repeat", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("stop ends the pause", async () => {
+  it("ends its pause when it is stopped", async () => {
     const { rounds, stop } = setUp([]);
     await vi.advanceTimersByTimeAsync(300);
     await stop();

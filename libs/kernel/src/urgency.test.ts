@@ -1,8 +1,10 @@
-import { expect, it } from "vitest";
+import { afterEach, expect, it, vi } from "vitest";
 
 import { Urgency } from "./urgency.ts";
 
 const LONG_MS = 60_000;
+
+afterEach(() => vi.useRealTimers());
 
 it("a pause ends when a caller begins to wait, and later pauses end at once until the last caller has its answer", async () => {
   const urgency = new Urgency();
@@ -22,5 +24,11 @@ it("a pause ends when a caller begins to wait, and later pauses end at once unti
 });
 
 it("a pause ends after its time", async () => {
-  await new Urgency().pause(1);
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  let isOver = false;
+  void new Urgency().pause(LONG_MS).then(() => (isOver = true));
+  await vi.advanceTimersByTimeAsync(LONG_MS - 1);
+  expect(isOver).toBe(false);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(isOver).toBe(true);
 });

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 
 import { readAuditEntries } from "./audit-outbox.ts";
 
-it("returns each entry with the id of its row as `eventId`", async () => {
+it("each audit entry is returned with the id of its row as `eventId`", async () => {
   const id = "3b1f6a52-8c0d-5e77-b6a1-2f9d4c8e7a10";
   const rows = [
     { id, entry: { eventId: "another", action: "webhook.created" } },

@@ -14,7 +14,7 @@ const row = (id: number, key: string): { id: number; messages: string } => ({
   messages: toLines([{ topic: TOPICS.financeEvents, key, value: "{}" }]),
 });
 
-it("keeps an unreadable row in the table, logs it once, and publishes all other rows once", async () => {
+it("the outbox keeps an unreadable row in its table, logs the row once, and publishes all other rows once", async () => {
   const rows = [row(1, "a"), { id: 2, messages: "topic.of-newer-release\nkey\n{}" }, row(3, "b"), row(4, "c")];
   const [published, log]: [string[], string[]] = [[], []];
   let rounds = 0;

@@ -71,7 +71,7 @@ describe("a transaction that enqueues messages", () => {
     expect(happened).toEqual([]);
   });
 
-  it("writes nothing without messages", async () => {
+  it("writes no row to the outbox if it has no messages", async () => {
     const { database, outbox, happened } = start();
     await transactionWithOutbox(database, outbox, () => Promise.resolve());
     expect(happened).toEqual(["commit"]);

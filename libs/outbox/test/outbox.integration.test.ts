@@ -134,7 +134,7 @@ describe("committed messages", () => {
   });
 });
 
-describe("a leftover that waits for Kafka", () => {
+describe("a leftover row of the outbox that waits for Kafka", () => {
   it("causes no duplicates of other leftovers, also if it waits longer than a session may be idle in a transaction", async () => {
     const waiting: Pick<Producer, "send"> = {
       send: async (topic, message) => {
@@ -175,7 +175,7 @@ describe("a leftover that waits for Kafka", () => {
     expect(publishedCount("newer")).toBe(POLL_BATCH + 5);
   });
 
-  it("is published before newer leftovers after an outage of Kafka, except for one batch of them", async () => {
+  it("is published before newer leftovers after an outage of Kafka, except for one batch of newer ones", async () => {
     let isOut = true;
     const tried: string[] = [];
     const accepted: string[] = [];
@@ -230,7 +230,7 @@ describe("a message above the size limit of its topic", () => {
   });
 });
 
-describe("a batch of leftovers", () => {
+describe("a batch of leftover rows", () => {
   it("has at most POLL_MAX_BYTES; a larger row is a batch of its own", async () => {
     const row = (bytes: number): OutboxMessage => event("row", "x".repeat(bytes));
     const sizes = [POLL_MAX_BYTES + 1, POLL_MAX_BYTES / 4, POLL_MAX_BYTES / 4, 3_000, 5_000];

@@ -2,12 +2,15 @@ import { describe, expect, it } from "vitest";
 
 import { isTransient } from "./errors.ts";
 
-describe("a transient error", () => {
-  it.each(["ECONNREFUSED", "ECONNRESET", "EHOSTUNREACH", "ENETUNREACH", "ETIMEDOUT"])("is %s", (code) => {
-    expect(isTransient(Object.assign(new Error("connect"), { code }))).toBe(true);
-  });
+describe("an error", () => {
+  it.each(["ECONNREFUSED", "ECONNRESET", "EHOSTUNREACH", "ENETUNREACH", "ETIMEDOUT"])(
+    "with the code %s is transient",
+    (code) => {
+      expect(isTransient(Object.assign(new Error("connect"), { code }))).toBe(true);
+    },
+  );
 
-  it("is not an error in the program", () => {
+  it("in the program is not transient", () => {
     expect(isTransient(new TypeError("undefined is not a function"))).toBe(false);
   });
 });

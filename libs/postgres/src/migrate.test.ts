@@ -16,7 +16,7 @@ const ELEVEN_MINUTES_MS = 660_000;
 
 afterEach(() => vi.useRealTimers());
 
-it("fails if the server never answers a running statement", async () => {
+it("a migration fails if the server never answers a running statement", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   const asked = deferred<void>();
   const server = net.createServer((socket) => {

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 
 import { grantRows } from "./service-role.ts";
 
-it("revokes the rights to change append-only tables after the grant, in the same transaction", async () => {
+it("grantRows grants rights on all tables, and then revokes the rights to change append-only tables, in one transaction", async () => {
   const asked: string[] = [];
   const query = (text: string): Promise<unknown> => {
     asked.push(text);

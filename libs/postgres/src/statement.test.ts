@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { assertIdentifier } from "./identifier.ts";
 import { statement } from "./statement.ts";
 
-test("a name that PostgreSQL would truncate is rejected", () => {
+test("a statement name that PostgreSQL would truncate is rejected", () => {
   expect(() => statement("x".repeat(64), "select 1")).toThrow("longer than 63 bytes");
   expect(statement("x".repeat(63), "select 1").name).toHaveLength(63);
 });

@@ -42,7 +42,7 @@ async function write(name: string, sql: string): Promise<void> {
   await writeFile(path.join(directory, name), sql);
 }
 
-test("processes that start together apply each file once, in order", async () => {
+test("processes that start together apply each migration file once, in order", async () => {
   await write("0002_fill.sql", "insert into items values (1)");
   await write("0001_create.sql", "create table items (id int primary key)");
   await Promise.all([up(), up(), up()]);
@@ -50,7 +50,7 @@ test("processes that start together apply each file once, in order", async () =>
   expect(await asAdmin(`select id from ${schema}.items`)).toEqual([{ id: 1 }]);
 });
 
-test("if an applied file was changed, the error names the file, and no other file is applied", async () => {
+test("if an applied migration file was changed, the error names the file, and no other file is applied", async () => {
   await write("0001_create.sql", "create table items (id int)");
   await up();
   await write("0001_create.sql", "create table items (id bigint)");
@@ -59,7 +59,7 @@ test("if an applied file was changed, the error names the file, and no other fil
   expect(await asAdmin(`select to_regclass('${schema}.more') as found`)).toEqual([{ found: null }]);
 });
 
-test("a file that fails changes nothing, and earlier files stay applied", async () => {
+test("a migration file that fails changes nothing, and earlier files stay applied", async () => {
   await write("0001_create.sql", "create table items (id int)");
   await write("0002_broken.sql", "create table half (id int); select no_such_function()");
   await expect(up()).rejects.toThrow("service/0002_broken.sql");
@@ -69,7 +69,7 @@ test("a file that fails changes nothing, and earlier files stay applied", async 
   expect(found).toEqual([{ items: `${schema}.items`, half: null }]);
 });
 
-test("files of a library's folder are applied to the same schema, and recorded with the folder's name", async () => {
+test("migration files of a library's folder are applied to the same schema, and recorded with the folder's name", async () => {
   await write("0001_create.sql", "create table items (id int)");
   const library = await mkdtemp(path.join(os.tmpdir(), "migrations-"));
   await writeFile(path.join(library, "0001_create.sql"), "create table inbox (id int)");
@@ -82,7 +82,7 @@ test("files of a library's folder are applied to the same schema, and recorded w
   ]);
 });
 
-test("a file with an invalid name is rejected, and so are two files with the same number", async () => {
+test("a migration file with an invalid name is rejected, and so are two files with the same number", async () => {
   await write("1_create.sql", "select 1");
   await expect(up()).rejects.toThrow("1_create.sql");
   await rm(path.join(directory, "1_create.sql"));
@@ -91,7 +91,7 @@ test("a file with an invalid name is rejected, and so are two files with the sam
   await expect(up()).rejects.toThrow("two migrations numbered 0001");
 });
 
-test("a file that waits for a table blocks other readers only for a moment, and is applied when the table is free", async () => {
+test("a migration that waits for a table blocks other readers only for a moment, and is applied when the table is free", async () => {
   await write("0001_create.sql", "create table items (id int primary key)");
   await up();
   await write("0002_more.sql", "alter table items add column name text");
@@ -112,7 +112,7 @@ test("a file that waits for a table blocks other readers only for a moment, and 
   expect(await asAdmin(`select id, name from ${schema}.items`)).toEqual([]);
 });
 
-test("a file without a transaction builds its index after a failed build, also if several processes start together", async () => {
+test("a migration without a transaction builds its index again after a failed build, also if several processes start together", async () => {
   await write("0001_create.sql", "create table items (id int); insert into items values (1), (1)");
   await up();
   await write(
@@ -159,7 +159,7 @@ describe("in a schema of another owner", () => {
     ).toEqual([{ tableowner: name }]);
   });
 
-  test("only the owner can grant rights to a service's role, and the error says so", async () => {
+  test("only the owner can grant rights to a service's role; the error tells another role how to become the owner", async () => {
     await asAdmin(`grant usage, create on schema ${schema} to ${name}`);
     await expect(asRole(`${name}_service`)).rejects.toThrow(`alter schema ${schema} owner to ${name}`);
     await asAdmin(`alter schema ${schema} owner to ${name}`);
@@ -234,7 +234,7 @@ describe("a service with its own role", () => {
     expect(await run("select name from items")).toEqual([{ name: "one" }]);
   });
 
-  test("creates a table with the owner's function, even if a temporary table has the same name, and inserts rows", async () => {
+  test("creates a table with the owner's function and inserts rows; a temporary table of the same name does not prevent the creation", async () => {
     await asOwner();
     await run("select make_table('items_20260101')");
     await run("insert into items_20260101 (name) values ('one')");
@@ -244,7 +244,7 @@ describe("a service with its own role", () => {
     ]);
   });
 
-  test("inserts rows into a table that is created by a function of a role that did not run the migrations", async () => {
+  test("inserts rows into a table that a function created, even if the function's owner did not run the migrations", async () => {
     await migrate({ connectionString: connectionString(), schema, directory, logger });
     const owner = `${name}_owner`;
     await asAdmin(`create role ${owner}`);

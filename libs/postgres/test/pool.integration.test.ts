@@ -37,7 +37,7 @@ function pool(max: number, statementTimeoutMs: number): Promise<Started<Database
   return startPool({ connectionString: connectionString(), schema, applicationName, max, statementTimeoutMs, logger });
 }
 
-test("the limit of an idle transaction is below Kafka's session timeout, and that of an idle stream is above", async () => {
+test("the time limit of an idle transaction is below Kafka's session timeout; the time limit of an idle stream is above it", async () => {
   const KAFKA_SESSION_MS = 10_000;
   const limit = statement<{ limit_ms: number }>(
     "idle_limit",
@@ -102,7 +102,7 @@ test("a rejected transaction changes nothing", async () => {
   expect(await database.value.query(count, [10])).toEqual([{ n: 0 }]);
 });
 
-test("a transaction with a failed statement rejects", async () => {
+test("a transaction with a failed statement is rejected, even if the error of the statement is caught", async () => {
   await database.value.query(insert, [20]);
   const work = database.value.transaction(async (tx) => {
     await tx.query(insert, [21]);
@@ -146,7 +146,7 @@ test("a failed statement that is not awaited rejects the transaction and rolls i
   expect(await database.value.query(count, [24])).toEqual([{ n: 0 }]);
 });
 
-test("a transaction rejects with its first error, not with the later error that the transaction is aborted", async () => {
+test("a transaction is rejected with the error of its first failed statement, not with the later error that the transaction is aborted", async () => {
   const work = database.value.transaction(async (tx) => {
     tx.execute(sleep, [5]);
     await tx.query(count, [29]);
@@ -173,7 +173,7 @@ test("a statement that cannot be sent prevents the commit", async () => {
   expect(await database.value.query(count, [26])).toEqual([{ n: 0 }]);
 });
 
-test("a rolled back transaction sends no further statement", async () => {
+test("a transaction sends no statement after its rollback", async () => {
   const work = database.value.transaction((tx) => {
     tx.execute(insert, [27]);
     tx.execute(insert, [28]);

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { createLogger } from "./logger.ts";
 
 describe("the log", () => {
-  it("never has the value of a field with a secret name, at any depth of an entry", () => {
+  it("never has the value of a field such as `password` or `token`, at any depth of an entry", () => {
     const { logger, lines } = captured();
     logger.info({ password: "s3cret", sealedPassword: { iv: "s3cret" }, token: "s3cret" }, "top");
     logger.info(

@@ -58,13 +58,13 @@ describe("a secret", () => {
     expect(JSON.parse(line)).toMatchObject({ msg: "done" });
   });
 
-  it("in the message of an error or a line is not logged", () => {
+  it("in the message of an error or of a log line is not logged", () => {
     expect(lineOf((logger) => logger.error(new Error(`refused ${KEY}`)))).not.toContain(SECRET);
     expect(lineOf((logger) => logger.info(`refused ${KEY}`))).not.toContain(SECRET);
   });
 });
 
-describe("an entry without secrets", () => {
+describe("a log entry without secrets", () => {
   it("is logged unchanged", () => {
     const entry = {
       key: "server/account",
@@ -80,7 +80,7 @@ describe("an entry without secrets", () => {
     });
   });
 
-  it("has the type, code, address, stack and cause of an error", () => {
+  it("about an error has the type, code, address, stack and cause of the error", () => {
     const error = laden("not reached", {
       code: "ECONNREFUSED",
       address: "10.0.0.1",
@@ -99,7 +99,7 @@ describe("an entry without secrets", () => {
     });
   });
 
-  it("may contain itself", () => {
+  it("that contains itself is logged", () => {
     const entry: { name: string; self?: object } = { name: "round" };
     entry.self = entry;
     expect(JSON.parse(lineOf((logger) => logger.info(entry)))).toMatchObject({ name: "round", self: "[circular]" });

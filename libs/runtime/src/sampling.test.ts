@@ -23,7 +23,7 @@ function decided(name: string, share?: string): (boolean | "some")[] {
   ];
 }
 
-describe("which traces are recorded", () => {
+describe("the sampler", () => {
   it.each([
     ["", undefined, [true, true, false]],
     ["always_on", undefined, [true, true, true]],
@@ -35,11 +35,14 @@ describe("which traces are recorded", () => {
     ["parentbased_traceidratio", "0.5", ["some", true, false]],
     ["parentbased_traceidratio", "much", [true, true, false]],
     ["no_such_sampler", "0.5", [true, true, false]],
-  ])("the sampler %j with the share %j decides %j", (name, share, expected) => {
-    expect(decided(name, share)).toEqual(expected);
-  });
+  ])(
+    "%j with the share %j decides %j: for a new trace, after a caller that records, after a caller that does not",
+    (name, share, expected) => {
+      expect(decided(name, share)).toEqual(expected);
+    },
+  );
 
-  it("a share of 0.25 records about a quarter of the traces", () => {
+  it("with the share 0.25 records about a quarter of the traces", () => {
     const sampling = samplingOf({ OTEL_TRACES_SAMPLER: "traceidratio", OTEL_TRACES_SAMPLER_ARG: "0.25" });
     const begun = Array.from({ length: REQUESTS }, () => sampling(null)).filter(Boolean).length;
     expect(begun / REQUESTS).toBeGreaterThan(0.15);

@@ -20,7 +20,7 @@ describe("a scope", () => {
     expect(log).toEqual(["start first", "start second", "stop second", "stop first"]);
   });
 
-  it("stops the other components when two do not stop cleanly or in time, and reports both", async () => {
+  it("stops all other components if one fails to stop and one does not stop in time, and reports both", async () => {
     const { scope, log, start } = recorded(20);
     await start("first");
     await scope.start("broken", () => ({ value: 1, stop: () => Promise.reject(new Error("already gone")) }));

@@ -70,7 +70,7 @@ describe("a TCP proxy", () => {
     expect(client.ended).toBe(false);
   }
 
-  it("refuses: resets connections and refuses new ones; after `pass` it accepts new ones at the same port", async () => {
+  it("after `refuse` resets connections and refuses new ones, and after `pass` accepts new ones at the same port", async () => {
     await proxy.refuse();
     await expect.poll(() => client.error).toBe("ECONNRESET");
     const refused = new Client(proxy.port);
@@ -82,7 +82,7 @@ describe("a TCP proxy", () => {
     again.socket.destroy();
   });
 
-  it("is a black hole: connections stay open, even if the server stops, and held data arrives later", async () => {
+  it("after `blackhole` keeps connections open, even if the server stops, and passes the held data on after `pass`", async () => {
     await proxy.blackhole();
     client.say("b");
     const late = new Client(proxy.port);
@@ -101,7 +101,7 @@ describe("a TCP proxy", () => {
     late.socket.destroy();
   });
 
-  it("drops replies: requests arrive, and the connection is reset as soon as replies can pass again", async () => {
+  it("after `dropReplies` passes requests on, and resets the connection as soon as replies can pass again", async () => {
     await proxy.dropReplies();
     client.say("b");
     await expect.poll(() => echo.received).toEqual(["a", "b"]);
@@ -110,7 +110,7 @@ describe("a TCP proxy", () => {
     await expect.poll(() => client.error).toBe("ECONNRESET");
   });
 
-  it("delays: all data arrives later, and in order", async () => {
+  it("after `delay` passes all data on later, and in order", async () => {
     await proxy.delay(SILENT_MS);
     const beganMs = performance.now();
     for (const text of ["b", "c", "d"]) client.say(text);
@@ -128,7 +128,7 @@ describe("a TCP proxy", () => {
     await expect.poll(() => client.text).toBe("ab");
   });
 
-  it("cuts: connections are reset, and new ones are accepted at once", async () => {
+  it("after `cut` resets connections, and accepts new ones at once", async () => {
     proxy.cut();
     await expect.poll(() => client.error).toBe("ECONNRESET");
     expect(proxy.connections).toBe(0);
@@ -150,7 +150,7 @@ describe("a TCP proxy", () => {
   });
 });
 
-it("a proxy in front of a URL without a port is an error, which does not show the password", async () => {
+it("a proxy in front of a URL without a port is rejected, and the error does not show the password", async () => {
   await expect(TcpProxy.inFrontOf("postgres://kapi:secret@db.example/kapi")).rejects.toThrow(
     "The address of db.example has no port: add it, for example db.example:5432.",
   );

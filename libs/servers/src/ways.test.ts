@@ -54,13 +54,13 @@ function answeringKind(): ServerKind {
   };
 }
 
-describe("where a server comes from", () => {
-  it("the address in the environment has precedence", async () => {
+describe("the start of a server", () => {
+  it("uses the address in the environment, if there is one", async () => {
     const server = await startServer(answeringKind(), context({ REDIS_URL: "redis://example:1" }));
     expect(server).toMatchObject({ way: "given", address: "redis://example:1" });
   });
 
-  it("the report names a given server without a version, because kapi does not check its version", async () => {
+  it("reports a given server without a version, because kapi does not check its version", async () => {
     const steps: string[] = [];
     const report = { ...silentReport, done: (what: string) => steps.push(what) };
     const given = {
@@ -74,22 +74,22 @@ describe("where a server comes from", () => {
     expect(steps).toEqual(["Redis (given) on example:1", "Kafka (given) on one:1,two:2", "PostgreSQL (given) on p"]);
   });
 
-  it("a malformed address is reported with its variable", async () => {
+  it("names the variable of a malformed address", async () => {
     await expect(startServer(answeringKind(), context({ REDIS_URL: "example" }))).rejects.toThrow(
       "REDIS_URL is no URL",
     );
   });
 
-  it("without a Docker engine the server is a process of this machine", async () => {
+  it("uses a process on this machine if no Docker engine answers", async () => {
     expect((await startServer(answeringKind(), context({}))).way).toBe("native");
   });
 
-  it("LOCAL_SERVERS=containers is an error without a Docker engine", async () => {
+  it("fails with LOCAL_SERVERS=containers if no Docker engine answers", async () => {
     const forced = startServer(answeringKind(), context({ LOCAL_SERVERS: "containers" }));
     await expect(forced).rejects.toThrow("no Docker engine answers");
   });
 
-  it("an unknown value of LOCAL_SERVERS is an error", async () => {
+  it("fails with an unknown value of LOCAL_SERVERS", async () => {
     await expect(startServer(answeringKind(), context({ LOCAL_SERVERS: "magic" }))).rejects.toThrow('"magic"');
   });
 });

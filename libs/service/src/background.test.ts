@@ -6,7 +6,7 @@ import { startReader, startRepeated, startRestartedReader } from "./background.t
 
 const logger = createLogger({ service: "test", level: "silent" });
 
-it("a process whose reader makes no progress is not live, and names the reader", async () => {
+it("a process is not live if one of its readers makes no progress, and the reason names the reader", async () => {
   const [scope, health] = [new Scope(), new Health()];
   let problem: string | null = null;
   const stop = (): Promise<void> => Promise.resolve();
@@ -16,7 +16,7 @@ it("a process whose reader makes no progress is not live, and names the reader",
   expect(health.live()).toEqual({ ok: false, reasons: { events: problem } });
 });
 
-it("repeated work ends with the process, after the running round", async () => {
+it("repeated work stops with the process, and the stop waits for the running round", async () => {
   const scope = new Scope();
   const round = Promise.withResolvers<void>();
   const begun = Promise.withResolvers<void>();
@@ -72,7 +72,7 @@ it("a reader that fails is started again, and the process stays alive and ready"
   expect(stops).toBe(2);
 });
 
-it("a reader that is still starting does not delay the stop, and is stopped as soon as it has started", async () => {
+it("a reader that is still starting does not delay the stop of the process, and is stopped as soon as it has started", async () => {
   const [scope, health] = [new Scope(), new Health()];
   const late = Promise.withResolvers<{ value: { check: () => null }; stop: () => Promise<void> }>();
   await startRestartedReader({ scope, health, logger }, "log", () => late.promise);

@@ -24,7 +24,7 @@ async function downAtFirst(url: string): Promise<{ readonly url: string; readonl
   return { url: proxied, close: () => proxy.refuse() };
 }
 
-it("waits for a Redis that is down", async () => {
+it("a starting service waits for a Redis that is down", async () => {
   const { url, close } = await downAtFirst(environment.redisUrl);
   const scope = new Scope();
   const config = { REDIS_URL: [url], REDIS_CLUSTER: "off" as const };
@@ -40,7 +40,7 @@ it("waits for a Redis that is down", async () => {
   await close();
 });
 
-it("waits for a PostgreSQL that is down", async () => {
+it("a starting service waits for a PostgreSQL that is down", async () => {
   const { url, close } = await downAtFirst(environment.postgresUrl);
   const scope = new Scope();
   const config = { POSTGRES_URL: url, POSTGRES_POOL_SIZE: 1 };
@@ -53,7 +53,7 @@ it("waits for a PostgreSQL that is down", async () => {
   await close();
 });
 
-it("rejects a wrong password at once", async () => {
+it("a starting service fails at once if PostgreSQL rejects its password", async () => {
   const wrong = new URL(environment.postgresUrl);
   wrong.password = "wrong";
   wrong.username = "nobody";

@@ -26,8 +26,10 @@ describe("eventually", () => {
 });
 
 describe("the test clock", () => {
-  it("moves only when a test moves it", () => {
+  it("moves only when a test moves it", async () => {
     const clock = new TestClock(1_000);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    expect(clock.nowMs()).toBe(1_000);
     clock.advance(500);
     expect(clock.nowMs()).toBe(1_500);
     clock.set(42);

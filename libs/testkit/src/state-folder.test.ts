@@ -8,7 +8,7 @@ afterEach(() => {
   vi.unstubAllEnvs();
 });
 
-it("a starting run does not remove the folder of a running test that has no global set-up", async () => {
+it("a test run that starts does not remove the folder of a running test that has no global set-up", async () => {
   vi.stubEnv(STATE_VARIABLE, undefined);
   const folder = testFolder();
   const scope = await startInFolder(folder, (own) => Promise.resolve(own.scope));

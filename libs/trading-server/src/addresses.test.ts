@@ -27,7 +27,7 @@ function registered(change: Partial<ServerEntry> = {}): ServerEntry {
 }
 
 describe("the address of a trading server", () => {
-  it("has only the token sealed for this server", () => {
+  it("has only the token that was sealed for this server", () => {
     const [one, other] = [registered(), registered()];
     expect(addressOf(one)(one.serverId)).toEqual({ url: "https://trading.example.com", token: TOKEN });
     const swapped = { ...one, ...(other.sealedToken === undefined ? {} : { sealedToken: other.sealedToken }) };
@@ -49,7 +49,7 @@ describe("the address of a trading server", () => {
     expect(addressOf(http, { allowInsecure: true })(http.serverId)?.token).toBe(TOKEN);
   });
 
-  it("comes from the newest entry, and is undefined without one", () => {
+  it("comes from the newest directory entry of the server, and is undefined without an entry", () => {
     let entry = registered();
     const { serverId } = entry;
     const address = createAddresses({

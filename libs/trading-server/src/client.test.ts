@@ -66,7 +66,7 @@ function client(change: Partial<TradingServerClientOptions> = {}): TradingServer
   return started.value;
 }
 
-it("a hanging server uses at most half of the connections, and its reads fail at once after three unanswered ones", async () => {
+it("a hanging server uses at most half of the connections, and after unanswered reads its further reads fail at once", async () => {
   vi.useFakeTimers({ toFake: [...CALL_TIME] });
   const hangingRequests = (): number => requests.filter(({ url }) => url.includes(HANGING)).length;
   const reader = client();
@@ -106,7 +106,7 @@ it("above the share of an organization a read is 429, other calls are not sent, 
   expect(requests.filter(({ url }) => /changes|settlements/.test(url))).toEqual([]);
 });
 
-it("one read probes the server after a pause, and all reads continue as soon as the server answers", async () => {
+it("after a pause one read probes a server that did not answer, and all reads continue as soon as it answers", async () => {
   let nowMs = Date.UTC(2026, 0, 1);
   const breakers = new ReadBreakers({ nowMs: () => nowMs });
   let calls = 0;
@@ -159,7 +159,7 @@ describe("a read of quotes", () => {
 });
 
 it(
-  "accepts https certificates of an authority that Node trusts or that is configured, and no others",
+  "the client accepts https certificates of an authority that Node trusts or that is configured, and no others",
   async () => {
     const folder = mkdtempSync(path.join(tmpdir(), "kapi-trading-server-"));
     const [named, known, unknown] = [

@@ -88,7 +88,7 @@ describe("an update", () => {
   });
 });
 
-describe("the status", () => {
+describe("commands on an account", () => {
   const enable = "account.enable";
   const disable = "account.disable";
   const archive = "account.archive";
@@ -113,7 +113,7 @@ describe("the status", () => {
     [[archive, closeOnly], { status: "failed", errorCode: "INVALID_STATE_TRANSITION" }, "archived"],
   ];
   it.each(paths)(
-    "after the commands %j: the last command ends with %j, and reads and the trading server have the status %j",
+    "in the order %j: the last command ends with %j, and reads and the trading server have the status %j",
     async (path, last, status) => {
       const account = await env.account();
       let event: unknown;
@@ -137,7 +137,7 @@ describe("the status", () => {
     },
   );
 
-  it("archived ends login, trading and funding on the trading server; enabling allows all three again", async () => {
+  it("end login, trading and funding on the trading server if they archive the account; account.enable allows all three again", async () => {
     const creation = await env.publishCreation();
     const account = String((await env.final(creation)).result?.["accountNumber"]);
     const password = env.generated(creation, "trading");
@@ -156,7 +156,7 @@ describe("the status", () => {
     await env.openPosition(account);
   });
 
-  it("earlier events of the account are published before the command's event, even if trading.events does not have them", async () => {
+  it("publish their events after the account's earlier events, even if trading.events does not have the earlier events", async () => {
     const tradingServer = env.stack.process("trading-simulator");
     await tradingServer.restart({ TICK_INTERVAL_MS: "0", KAFKA_TOPIC_PREFIX: "elsewhere." });
     const account = await env.account();
@@ -186,7 +186,7 @@ describe("the status", () => {
     await tradingServer.restart({ TICK_INTERVAL_MS: "0" });
   });
 
-  it("commands and creations do not wait for slow answers about the histories of accounts", async () => {
+  it("do not wait for slow answers about the histories of accounts, and neither do creations", async () => {
     const { serverId } = env.server;
     const tradingServer = env.stack.process("trading-simulator");
     await tradingServer.restart({ TICK_INTERVAL_MS: "0", KAFKA_TOPIC_PREFIX: "elsewhere." });
@@ -211,13 +211,13 @@ describe("the status", () => {
     await tradingServer.restart({ TICK_INTERVAL_MS: "0" });
   });
 
-  it("disabled blocks new orders", async () => {
+  it("block new orders if they disable the account", async () => {
     const account = await env.account();
     await env.run(account, "account.disable");
     await expect(env.openPosition(account)).rejects.toThrow("no position");
   });
 
-  it("archived is rejected if a position is open", async () => {
+  it("cannot archive the account if a position is open", async () => {
     const account = await env.account();
     await env.openPosition(account);
     expect(await env.run(account, "account.archive")).toMatchObject({
@@ -237,7 +237,7 @@ describe("the status", () => {
     "account.password_reset",
     "account.investor_password_reset",
   ];
-  it("pending rejects every command; failed rejects account.enable and account.update", async () => {
+  it("are all rejected while the account is pending; account.enable and account.update are rejected if its creation failed", async () => {
     await env.fault({ kind: "unreachable", operation: "create", count: null });
     const creation = await env.publishCreation();
     const pending = await eventually(async () => {
@@ -259,14 +259,14 @@ describe("the status", () => {
     expect(await env.run(failed, "account.update", { payload })).toMatchObject({ errorCode: "ACCOUNT_NOT_READY" });
   });
 
-  it.each(operations)("%s of an unknown account fails with ACCOUNT_NOT_FOUND", async (operation) => {
+  it.each(operations)("fail with ACCOUNT_NOT_FOUND if the account is unknown: %s", async (operation) => {
     expect(await env.run("99999999", operation, { payload: { leverage: 1 } })).toMatchObject({
       status: "failed",
       errorCode: "ACCOUNT_NOT_FOUND",
     });
   });
 
-  it("commands on a disabled server fail with SERVER_DISABLED", async () => {
+  it("fail with SERVER_DISABLED if the server is disabled", async () => {
     const server = await env.publishServer();
     const { serverId } = server;
     const account = await env.account({ serverId });
@@ -279,7 +279,7 @@ describe("the status", () => {
 });
 
 describe("a password reset", () => {
-  it("allows login with the new password only, generated or supplied", async () => {
+  it("replaces the trading password, whether kapi generates the new password or the caller supplies it", async () => {
     const creation = await env.publishCreation();
     const account = String((await env.final(creation)).result?.["accountNumber"]);
     const first = await env.publish(account, "account.password_reset");
@@ -304,7 +304,7 @@ describe("a password reset", () => {
     expect(JSON.stringify([published, env.events])).not.toContain("My own secret");
   });
 
-  it("of the investor keeps the trading password", async () => {
+  it("of the investor password keeps the trading password", async () => {
     const creation = await env.publishCreation();
     const account = String((await env.final(creation)).result?.["accountNumber"]);
     const reset = await env.publish(account, "account.investor_password_reset");
@@ -319,7 +319,7 @@ describe("a password reset", () => {
 });
 
 describe("a search that takes too long", () => {
-  it("fails after 2 s with a retryable error, paged or not", async () => {
+  it("fails after 2 s with a retryable error, with or without pages", async () => {
     const { postgresUrl: connectionString } = env.stack.environment;
     const logger = createLogger({ service: "test", level: "silent" });
     const pool = await startPool({ connectionString, schema: "account", applicationName: "test", logger });
@@ -358,7 +358,7 @@ describe("after a failure", () => {
     expect(await env.client.eventSequence(env.server.serverId, account)).toBe(3);
   });
 
-  it("that loses the answer of a change, or delays the change, the account is changed once", async () => {
+  it("of the trading server, which loses an answer or applies a change late, the account is changed once", async () => {
     const account = await env.account();
     await env.fault({ kind: "drop_answer", accountNumber: account, operation: "update", count: 1 });
     const update = env.run(account, "account.update", { payload: { accountName: "Dropped" } });

@@ -72,7 +72,7 @@ describe("a search among accounts", () => {
     expect(accounts.map((account) => account.accountName)).toEqual(["100% sure"]);
   });
 
-  it("finds parts of names and numbers, in upper and lower case, paged or not", async () => {
+  it("finds accounts by a part of the name or by the number, in upper and lower case, paged or not", async () => {
     const [serverId, otherId] = [await insertServer(database), await insertServer(database)];
     const reader = createAccountReader(database);
     const repository = createCreationRepository(database);

@@ -17,7 +17,7 @@ afterAll(() => deletion.stop());
 
 describe("the queued deletion", () => {
   it.each(["deletion-trading-server", "in-transaction"])(
-    "killed at %s, is completed by the next process",
+    "whose process is killed at %s is completed by the next process",
     async (point) => {
       const account = await env.account();
       await env.restart(`account.${point}`);
@@ -33,7 +33,7 @@ describe("the queued deletion", () => {
 
 describe("the immediate deletion", () => {
   const steps = ["marked", "settled", "trading-server", "history", "finance", "metrics", "finished"];
-  it.each(steps)("killed after %s, is completed by the retry", async (step) => {
+  it.each(steps)("whose process is killed after %s is completed by the retry", async (step) => {
     const account = await deletion.accountWithPosition();
     await env.restart(`account.deletion-${step}`);
     await expect(env.delete(account)).rejects.toThrow("fetch failed");

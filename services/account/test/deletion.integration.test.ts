@@ -51,7 +51,7 @@ describe("the queued deletion", () => {
     await deletion.expectPublishedOnce(account);
   });
 
-  it("deletes an archived account and one whose creation failed", async () => {
+  it("deletes an archived account, and an account whose creation failed", async () => {
     const archived = await env.account();
     await env.run(archived, "account.archive");
     expect(await env.run(archived, "account.delete")).toMatchObject({ status: "succeeded" });
@@ -64,7 +64,7 @@ describe("the queued deletion", () => {
     await deletion.expectGone(failed);
   });
 
-  it.each(["deletion-finance"])("killed at %s, is completed by the next process", async (point) => {
+  it.each(["deletion-finance"])("whose process is killed at %s is completed by the next process", async (point) => {
     const account = await env.account();
     await env.restart(`account.${point}`);
     const { commandId } = await env.publish(account, "account.delete");
@@ -98,7 +98,7 @@ describe("the immediate deletion", () => {
     expect(types.slice(-8)).toEqual([...closed, ...closed, "order.cancelled", "account.deleted"]);
   });
 
-  it("answers 500, and finance keeps its data, until the closing deals are booked", async () => {
+  it("answers 500, and finance keeps the account's data, until the closing deals are booked", async () => {
     const account = await deletion.accountWithPosition();
     const fault = { kind: "unreachable", accountNumber: account, count: null };
     await env.fault({ ...fault, operation: "history" });
@@ -112,7 +112,7 @@ describe("the immediate deletion", () => {
     await deletion.expectPublishedOnce(account);
   });
 
-  it("gives the trading server the key id of the first caller, even if a later request completes the deletion", async () => {
+  it("names the key of the first caller to the trading server, even if a later request completes the deletion", async () => {
     const account = await deletion.accountWithPosition();
     env.neighbours.unavailable.add("finance");
     expect((await env.delete(account, "first")).status).toBe(500);
@@ -153,7 +153,7 @@ describe("the immediate deletion", () => {
     await deletion.expectPublishedOnce(account);
   });
 
-  it("waits for the running command; later commands fail with ACCOUNT_NOT_FOUND", async () => {
+  it("waits for the account's running command; commands after the deletion fail with ACCOUNT_NOT_FOUND", async () => {
     const account = await env.account();
     await env.fault({ kind: "delay", accountNumber: account, operation: "update", count: 1, delayMs: 1_000 });
     const running = await env.publish(account, "account.update", { payload: { leverage: 5 } });
@@ -168,7 +168,7 @@ describe("the immediate deletion", () => {
     await deletion.expectGone(account);
   });
 
-  it("answers 500 and changes nothing if the running command takes more than 5 s", async () => {
+  it("answers 500 and changes nothing if the account's running command takes more than 5 s", async () => {
     const account = await env.account();
     await env.restart(undefined, { TRADING_SERVER_TIMEOUT_MS: "20000" });
     await env.fault({ kind: "delay", accountNumber: account, operation: "update", count: 1, delayMs: 7_000 });
@@ -267,7 +267,7 @@ describe("the immediate deletion", () => {
     }
   });
 
-  it("is completed by the service itself, without a second request", async () => {
+  it("that failed at first is completed by the service itself, without a second request", async () => {
     const account = await env.account();
     env.neighbours.unavailable.add("metrics");
     expect((await env.delete(account)).status).toBe(500);
@@ -278,7 +278,7 @@ describe("the immediate deletion", () => {
     await deletion.expectPublishedOnce(account);
   });
 
-  it.each(["booked"])("killed after %s, is completed by the retry", async (step) => {
+  it.each(["booked"])("whose process is killed after %s is completed by the retry", async (step) => {
     const account = await deletion.accountWithPosition();
     await env.restart(`account.deletion-${step}`);
     await expect(env.delete(account)).rejects.toThrow("fetch failed");

@@ -136,7 +136,7 @@ describe("the history of an account", () => {
     });
   });
 
-  it("publishes margin call and stop-out, and shows no open position", async () => {
+  it("publishes the margin call and the stop-out, and shows no open position after them", async () => {
     const account = await env.openAccount({ balanceMinor: 200_000 });
     await env.control("PUT", "/prices/GBPUSD", { bid: 1.25, ask: 1.2501, hold: true });
     await env.trade("POST", account, "/orders", { symbol: "GBPUSD", side: "buy", volume: 1 });
@@ -243,7 +243,7 @@ describe("the history of an account", () => {
     expect(await all(account, "positions", "&status=open")).toHaveLength(1);
   });
 
-  it("shows fresh open positions even while the topic is not read", async () => {
+  it("shows fresh open positions even while trading.events is not read", async () => {
     const account = await env.openAccount();
     await env.booked(account);
     await env.stopConsumer();

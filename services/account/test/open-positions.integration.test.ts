@@ -189,7 +189,7 @@ describe("the positions that were open at a time", () => {
     expect([ids[0], ids.at(-1)]).toEqual(["position-5000", "position-1"]);
   });
 
-  it("cannot be read for an unknown or deleting account (404), or an invalid time (400)", async () => {
+  it("cannot be read for an account that is unknown or being deleted (404), or for an invalid time (400)", async () => {
     const account = await env.openAccount();
     expect((await openAt("99999999", toIso(NOON_MS))).status).toBe(404);
     expect((await openAt(account, "yesterday")).status).toBe(400);

@@ -20,7 +20,7 @@ afterAll(async () => {
 });
 
 describe("a rotation of the password derivation keys", () => {
-  it("between acceptance and execution keeps the shown passwords of creations and resets", async () => {
+  it("between the acceptance and the execution of creations and resets keeps the passwords that were already shown", async () => {
     const account = await env.account();
     await env.restart("account.before-execute");
     const creation = await env.publishCreation();

@@ -31,7 +31,7 @@ async function setPrice(symbol: string, bid: number, ask: number): Promise<void>
 }
 
 describe("quotes of a trading server", () => {
-  it("are the last ones at or before a time, of each symbol that has one", async () => {
+  it("are the last quotes at or before a time, for each symbol that has a quote", async () => {
     await setPrice("EURUSD", 1.2, 1.2001);
     await setPrice("XAUUSD", 2_000, 2_000.5);
     const before = now();
@@ -50,7 +50,7 @@ describe("quotes of a trading server", () => {
     expect((await read({ symbols: "EURUSD", at: "2026-01-01T00:00:00Z" })).body).toEqual({ quotes: [] });
   });
 
-  it("are null if the trading server does not have the route; its breaker stays closed", async () => {
+  it("are null if the trading server does not have the route for quotes; the server's breaker stays closed", async () => {
     // As a bridge of release 0.1.0: it does not know the route.
     const bridge = createServer((request, response) => {
       response.writeHead(request.method === "GET" ? 404 : 200).end("{}");

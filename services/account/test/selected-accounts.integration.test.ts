@@ -28,7 +28,7 @@ async function create(wanted: readonly (readonly [name: string, status: string])
   return { serverId, numbers: new Map(accounts.map((one) => [one.accountName, one.accountNumber])) };
 }
 
-it("selects accounts by status and by the beginning of the name, literally, in pages without a gap", async () => {
+it("the selection of a risk template finds accounts by status and by the literal beginning of their names, on pages without a gap", async () => {
   const { serverId, numbers } = await create([
     ["100% sure", "active"],
     ["1000 sure", "active"],

@@ -29,7 +29,7 @@ async function supports(leverage: number): Promise<boolean> {
 }
 
 describe("the configuration of a server", () => {
-  it("changes before the answer, also on the trading server, with sorted leverages and a currency symbol", async () => {
+  it("is changed before the answer, also on the trading server; the answer has sorted leverages and a currency symbol", async () => {
     await insertServer();
     const answer = await harness.call("PATCH", path, { supportedLeverage: [300, 7, 100], currency: "NGN" });
     expect(answer).toMatchObject({
@@ -43,7 +43,7 @@ describe("the configuration of a server", () => {
     expect(await supports(200)).toBe(false);
   });
 
-  it("keeps omitted fields; an unsupported default leverage becomes null if it was stored, and is rejected in a request", async () => {
+  it("keeps omitted fields; a stored default leverage that is no longer supported becomes null; a request with an unsupported default leverage is rejected", async () => {
     await insertServer();
     const change = (body: unknown) => harness.call("PATCH", path, body);
     expect(await change({ supportedLeverage: [5, 10] })).toMatchObject({ body: { server: { defaultLeverage: null } } });
@@ -72,7 +72,7 @@ describe("the configuration of a server", () => {
     expect((await harness.client.snapshot(serverId, fresh))?.currency).toBe("NGN");
   });
 
-  it("answers 500 while the trading server is unavailable; a repeat completes the change", async () => {
+  it("cannot be changed while the trading server is unavailable: 500; a repeated request completes the change", async () => {
     await insertServer();
     const faults = `/control/v1/servers/${serverId}/faults`;
     const json = { "content-type": "application/json" };
@@ -90,7 +90,7 @@ describe("the configuration of a server", () => {
     expect(await supports(7)).toBe(true);
   });
 
-  it("is sent by the next process after a crash between writing and sending", async () => {
+  it("is sent to the trading server by the next process, after a crash between storing and sending it", async () => {
     await insertServer();
     await harness.restart("account.configuration-written");
     await expect(harness.call("PATCH", path, { supportedLeverage: [7] })).rejects.toThrow("fetch failed");
@@ -100,7 +100,7 @@ describe("the configuration of a server", () => {
     await eventually(async () => expect(await supports(7)).toBe(true));
   });
 
-  it("writes one audit entry with the caller for each change", async () => {
+  it("has one audit entry, with the caller, for each change; a repeated or rejected request adds none", async () => {
     await insertServer();
     const by = { "x-kapi-actor": "user/0197a3c2-5b1e-7c44-9f0e-2a8d4be61f01", "x-kapi-address": "203.0.113.7" };
     for (let time = 0; time < 2; time += 1) await harness.call("PATCH", path, { supportedLeverage: [7, 100] }, by);

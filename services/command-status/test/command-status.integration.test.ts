@@ -89,7 +89,7 @@ describe("a command", () => {
     expect(await read(message, earlier)).toMatchObject([{ createdBy }, { createdBy: null }]);
   });
 
-  it("shows its newest state, and never changes after a final one", async () => {
+  it("shows its newest state, and never changes after its final state", async () => {
     const message = commandMessage();
     await publishMessage(message);
     await publishEvent(eventOf(message, { version: 1, status: "leased", result: null }));
@@ -113,7 +113,7 @@ describe("a command", () => {
     ]);
   });
 
-  it("whose final event comes first is unknown until its message arrives, and is final then", async () => {
+  it("whose final event arrives before its message is unknown until the message arrives, and final afterwards", async () => {
     const message = commandMessage({ operation: "account.create", accountNumber: null });
     await publishEvent(eventOf(message, { accountNumber: "10000007", result: { accountNumber: "10000007" } }));
     await caughtUp();
@@ -164,7 +164,7 @@ describe("a command", () => {
   });
 });
 
-it("1,000 commands of one request are returned in its order", async () => {
+it("1,000 commands of one request are returned in the order of the request", async () => {
   const messages = Array.from({ length: 1_000 }, () => commandMessage());
   await Promise.all(messages.map(publishMessage));
   await caughtUp();
@@ -176,7 +176,7 @@ it("1,000 commands of one request are returned in its order", async () => {
   );
 });
 
-describe("the look-up", () => {
+describe("the look-up of commands", () => {
   it("returns fingerprint, organization, id of the derivation key and command of known commands, and null for unknown ones, in order", async () => {
     const message = commandMessage({ derivationKeyId: "d1" });
     await publishMessage(message);

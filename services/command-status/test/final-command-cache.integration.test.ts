@@ -44,7 +44,7 @@ async function ingest(message: AnyCommandMessage, event: CommandEvent = eventOf(
   await repository.ingestEvents([event], []);
 }
 
-it("reads a command each time until it is final, then caches it", async () => {
+it("a command is read from the database each time until it is final, and then from the cache", async () => {
   const message = commandMessage();
   await repository.ingestMessages([message], []);
   const [queued] = await repository.byIds([message.commandId]);
@@ -57,7 +57,7 @@ it("reads a command each time until it is final, then caches it", async () => {
   expect(read).toHaveBeenCalledTimes(2);
 });
 
-it("returns commands in the order of the ids, cached or not", async () => {
+it("commands are returned in the order of the ids, cached or not", async () => {
   const [first, second, open, unknown] = [commandMessage(), commandMessage(), commandMessage(), commandMessage()];
   await ingest(first);
   await ingest(second);
@@ -75,7 +75,7 @@ it("returns commands in the order of the ids, cached or not", async () => {
   ]);
 });
 
-it("reads a large result from the database each time", async () => {
+it("a large result is read from the database each time", async () => {
   const message = commandMessage();
   await ingest(message, eventOf(message, { result: { text: "x".repeat(20_000) } }));
   for (let time = 1; time <= 2; time += 1) {

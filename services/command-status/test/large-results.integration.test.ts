@@ -47,7 +47,7 @@ const isLater = (line: string): boolean => line === '"later"';
 const idOf = (line: string): string => (JSON.parse(line) as { command: { id: string } }).command.id;
 
 describe("commands with large results", () => {
-  it("are returned as far as they fit, small commands always; further requests return the rest", async () => {
+  it("are returned as far as they fit into an answer, but small commands always; further requests return the rest", async () => {
     let asked = [...exports, small];
     expect(idOf((await read(asked)).at(-1) ?? "")).toBe(small.commandId);
     const answered: string[] = [];
@@ -61,7 +61,7 @@ describe("commands with large results", () => {
     expect(answered.toSorted()).toEqual([...exports, small].map(({ commandId }) => commandId).toSorted());
   });
 
-  it("count towards the limit each time that one request names them", async () => {
+  it("count towards the limit of an answer as often as the request names them", async () => {
     const [one = small] = exports;
     const lines = await read(Array.from({ length: 500 }, () => one));
     expect(lines.filter((line) => !isLater(line)).map(idOf)).toEqual(
@@ -80,7 +80,7 @@ describe("commands with large results", () => {
     expect(found).toHaveLength(EXPORTS + 1);
   });
 
-  it("on a page over the limit are rejected by the list (413) and streamed in order; smaller pages need no stream", async () => {
+  it("that are too large for one page are 413 in the list, and are streamed in order; smaller pages need no stream", async () => {
     const { organizationId, serverId } = small;
     const path = `/internal/servers/${serverId}/commands`;
     expect((await running.client.request("GET", `${path}?organizationId=${organizationId}&limit=100`)).status).toBe(

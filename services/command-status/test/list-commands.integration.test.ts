@@ -200,7 +200,7 @@ describe("the list of a server's commands", () => {
   });
 });
 
-it("a position only rises: a late write is stored, and does not lower the position", async () => {
+it("the stored position of a partition only rises: a late write is stored, but does not lower the position", async () => {
   const repository = createCommandRepository(database.value);
   const at = (nextOffset: bigint) => ({ topic: "commands.test", partition: 0, nextOffset });
   const [newer, late, ended] = [commandMessage(), commandMessage(), commandMessage()];

@@ -108,7 +108,7 @@ describe("a command whose month was dropped", () => {
       expect((await listOf(message, query)).pagination.total).toBe(0);
   });
 
-  it("is not stored again by a late message or event, which delay no other records", async () => {
+  it("is not stored again by a late message or event, and such a late record delays no other record", async () => {
     await goTo(monthAfter(0));
     const message = commandMessage();
     await ingest(message, eventOf(message));

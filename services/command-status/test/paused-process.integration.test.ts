@@ -69,7 +69,7 @@ async function startPublishing(): Promise<{
   return { publish, stop };
 }
 
-it("a late write of a paused process lowers no position, and no command is lost", async () => {
+it("a late write of a paused process lowers no stored position, and no command is lost", async () => {
   const publishing = await startPublishing();
   const paused = stack.process("command-status");
   const [first, held, next] = [commandMessage(), commandMessage(), commandMessage()];

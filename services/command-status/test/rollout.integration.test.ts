@@ -94,7 +94,7 @@ it("for a day after the migration, both releases store commands in the old table
   earlier.push(ourEventFirst);
 });
 
-it("after that day new commands go to their month, and old commands keep their one row", async () => {
+it("a day after the migration, new commands are stored by month, and old commands keep their one row", async () => {
   const [month = ""] = (
     await testDatabase.sql<{ month: string }>("select to_char(current_command_month(), 'YYYY-MM-DD') as month")
   ).map((row) => row.month);
@@ -129,7 +129,7 @@ it("after that day new commands go to their month, and old commands keep their o
   expect(missing).toBe(0);
 });
 
-it("after that day release 0.1.0 can change only commands of the old table, so this release finds every command", async () => {
+it("a day after the migration, release 0.1.0 can change only commands of the old table, so that this release finds every command", async () => {
   const refused = /release 0\.1\.0 can no longer store commands/;
   const [unknown, started, placed] = [anyCommand(), anyCommand(), byMonth[0] ?? anyCommand()];
   await expect(old.ingestMessages([unknown])).rejects.toThrow(refused);
@@ -165,7 +165,7 @@ it("the old table is dropped after the retention; its commands are still found, 
   await isOneRowOf(next, month);
 });
 
-it("retries a batch that conflicts with a concurrent statement of release 0.1.0", async () => {
+it("a batch that conflicts with a concurrent statement of release 0.1.0 fails with a retryable error, and its retry succeeds", async () => {
   const race = await createMonthsDatabase();
   try {
     await race.migrateTo("0003");

@@ -26,7 +26,7 @@ afterAll(async () => {
   await running.stop();
 });
 
-it("storeIfMissing keeps a stored topic id; while the stored id is that of a deleted topic, caught-up answers 500, even if the offsets are reached", async () => {
+it("a stored topic id is kept; while it is the id of a deleted topic, caught-up answers 500, even if the offsets are reached", async () => {
   const caughtUp = () => running.client.request("POST", "/internal/commands/caught-up");
   await running.producer.send(TOPIC, { key: "k", value: JSON.stringify(commandMessage()), partition: 0 });
   await eventually(async () => expect((await caughtUp()).status).toBe(200), { timeoutMs: 20_000 });

@@ -31,7 +31,7 @@ async function list(query: string): Promise<List> {
   return body as unknown as List;
 }
 
-it("pages through a sorted list by cursor, and shows each account with its stored values", async () => {
+it("a sorted list is read page by page with a cursor, and shows each account with its stored values", async () => {
   const first = await list("?sort=-dailyDrawdown&limit=100");
   expect(first.pagination.total).toBe(2_345);
   expect(first.accounts[0]).toMatchObject({ accountNumber: "102344", stored: { dailyDrawdown: 6.25 } });
@@ -40,7 +40,7 @@ it("pages through a sorted list by cursor, and shows each account with its store
   expect(second.accounts[0]?.accountNumber).toBe("102244");
 });
 
-it("rejects a cursor of another order or server, a wrong filter or sort, and sorting of pending accounts by value", async () => {
+it("the list rejects a cursor of another order or server, a wrong filter or sort, and sorting of pending accounts by value", async () => {
   const { pagination } = await list("?sort=equity&limit=10");
   const cursor = pagination.nextCursor ?? "";
   const other = await harness.person();
@@ -55,13 +55,13 @@ it("rejects a cursor of another order or server, a wrong filter or sort, and sor
   expect((await browser.ask("GET", path("?status=pending"))).status).toBe(200);
 });
 
-it("shows and exports nothing of another organization", async () => {
+it("the list and the export of another organization's server are 404", async () => {
   const stranger = await harness.signedIn(await harness.person());
   expect((await stranger.ask("GET", path("?sort=equity"))).status).toBe(404);
   expect((await stranger.ask("GET", path(".csv"))).status).toBe(404);
 });
 
-it("exports every matching account once, with the number of rows in a header", async () => {
+it("an export has every matching account once, and the number of rows in a header", async () => {
   const answer = await browser.ask("GET", path(".csv?dailyDrawdownMin=1"));
   expect(answer.headers.get("content-type")).toBe("text/csv; charset=utf-8");
   expect(answer.headers.get("x-total-rows")).toBe("2345");
@@ -71,7 +71,7 @@ it("exports every matching account once, with the number of rows in a header", a
   expect(numbers).toEqual(harness.standIns.accounts.get(person.serverId));
 });
 
-it("shows the equity of an account of the organization over an hour, a day or 30 days, and of no other account", async () => {
+it("a person sees the equity of an account of their organization over an hour, a day or 30 days, and of no other account", async () => {
   const minutes = { hour: 60, day: 1_440, month: 43_200 } as const;
   for (const [range, length] of Object.entries(minutes)) {
     const { status, body } = await browser.ask("GET", path(`/100000/equity-history?range=${range}`));

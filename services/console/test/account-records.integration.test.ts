@@ -93,7 +93,7 @@ describe.each(LISTS)("the %s of an account", (list) => {
 
 const ids = (rows: readonly string[]): string[] => rows.flatMap((row) => /018f0000-[\d-]+/.exec(row)?.[0] ?? []);
 
-it("orders, positions, deals and transactions of an unknown account are 404; of an account without records they are empty, with only column names as CSV", async () => {
+it("lists of records are 404 for an unknown account; for an account without records they are empty, and their CSV has only column names", async () => {
   for (const list of ["orders", "positions", "deals", "transactions"]) {
     for (const path of [list, `${list}.csv`]) {
       expect(await browser.ask("GET", account(path, "99999999"))).toMatchObject({
@@ -107,7 +107,7 @@ it("orders, positions, deals and transactions of an unknown account are 404; of 
   }
 });
 
-it("a text that a spreadsheet would run as a formula begins with an apostrophe, and an amount stays a number", async () => {
+it("in a CSV export, a text that a spreadsheet would run as a formula begins with an apostrophe, and an amount stays a number", async () => {
   const transactions = await browser.ask("GET", account("transactions.csv"));
   expect(lines(transactions.text)[1]).toContain(",deposit,12.50,USD,100.00,112.50,'=1+1,payout,");
   const orders = await browser.ask("GET", account("orders.csv"));

@@ -43,7 +43,7 @@ describe("a console", () => {
   });
 
   it.each(["proxy.example.com", "10.0.0.0/33", "0.0.0.0/0", "::/0", "10.0.0.1,", "10.0.0.1/x"])(
-    "trusts only addresses and networks, and never all addresses: %j is rejected",
+    "trusts only proxies that are IP addresses or networks, and never all addresses: %j is rejected",
     (proxies) => {
       expect(problemsOf({ CONSOLE_TRUSTED_PROXIES: proxies })).toEqual([
         "CONSOLE_TRUSTED_PROXIES: must be IP addresses or networks (10.0.0.0/8), separated by commas; no network may cover all addresses",

@@ -85,7 +85,7 @@ it("a stream shows the newest sample at once, and then each newer sample once", 
   watcher.leave();
 });
 
-it("one request asks for the accounts of all open streams of a process", async () => {
+it("a process asks for the samples of all its open streams in one request", async () => {
   const first = await watched();
   const { serverId } = person;
   harness.standIns.accounts.set(serverId, [ACCOUNT, "10000002"]);

@@ -28,7 +28,7 @@ async function overviewOf(prepare: (person: ConsoleUser) => void = () => undefin
 
 const PARTS = ["servers", "equity", "drawdowns", "limits", "breaches", "webhooks", "commands", "credits"] as const;
 
-it("shows every part for the organization's servers, with exact sums of money", async () => {
+it("the overview shows every part for the organization's servers, with exact sums of money", async () => {
   let own: ConsoleUser | undefined;
   const overview = await overviewOf((person) => {
     own = person;
@@ -50,13 +50,13 @@ it.each([
   ["risk", /near-limits|breaches/, ["limits", "breaches"]],
   ["webhooks", /\/webhooks/, ["webhooks"]],
   ["command-status", /waiting-commands/, ["commands"]],
-])("shows everything else while %s does not answer", async (_owner, unanswered, missing) => {
+])("the overview shows all other parts while %s does not answer", async (_owner, unanswered, missing) => {
   harness.standIns.unanswered = unanswered;
   const overview = await overviewOf();
   expect(PARTS.filter((part) => overview[part].status === "unavailable")).toEqual(missing);
 });
 
-it("requests the waiting commands only once for ten concurrent requests of one organization", async () => {
+it("the overview reads the waiting commands only once for ten concurrent requests of one organization", async () => {
   const person = await harness.person();
   const browser = await harness.signedIn(person);
   harness.standIns.asked.splice(0);
@@ -64,7 +64,7 @@ it("requests the waiting commands only once for ten concurrent requests of one o
   expect(harness.standIns.asked.filter((path) => path.includes("waiting-commands"))).toHaveLength(1);
 });
 
-it("lists accounts near a limit page by page, and breaches; another organization's server is 404 in both lists", async () => {
+it("accounts near a limit are listed page by page; there and in the list of breaches, another organization's server is 404", async () => {
   const person = await harness.person();
   const browser = await harness.signedIn(person);
   harness.standIns.accounts.set(person.serverId, ["100001", "100002"]);

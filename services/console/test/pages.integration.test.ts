@@ -258,7 +258,7 @@ describe("a breach", () => {
     ]);
   });
 
-  it("gets 409 with the time to ask again while its evidence is pending, and 404 if there is no evidence", async () => {
+  it("whose evidence is pending gets 409 with the time to ask again; a breach without evidence gets 404", async () => {
     const base = `/servers/${person.serverId}/accounts/10000001/breaches`;
     const pending = newBreach(new ApiError("EVIDENCE_PENDING", { headers: { "retry-after": "15" } }));
     const answer = await browser.ask("GET", `${base}/${pending}/evidence`);

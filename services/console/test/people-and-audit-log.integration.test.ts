@@ -87,7 +87,7 @@ test("the operator sees the credits of an organization after a purchase", async 
   });
 });
 
-test("lockOwners makes transactions of an organization run one after the other, even without an owner", async () => {
+test("lockOwners makes transactions of an organization run one after the other, even if the organization has no owner", async () => {
   const organizationId = randomUUID();
   const order: string[] = [];
   const { promise: isLocked, resolve: locked } = Promise.withResolvers<void>();
@@ -117,7 +117,7 @@ test("an unknown organization and an unknown user are 404", async () => {
   expect((await ask("DELETE", unknown)).status).toBe(404);
 });
 
-test("a generated password is returned and works; a supplied password is not returned; two users cannot have one e-mail address in any letter case; invalid fields are rejected", async () => {
+test("a new user gets a generated password, which works; a supplied password is not returned; invalid fields and an e-mail address in use are rejected", async () => {
   const email = `${randomUUID()}@example.com`;
   const made = await ask("POST", `${base}/users`, { email, name: "Generated" });
   expect(made.status).toBe(201);
@@ -197,7 +197,7 @@ describe("the audit log", () => {
       expect(JSON.stringify(entries)).not.toContain(hidden);
   });
 
-  it("has failed sign-ins: for a known user with the organization, for an unknown user without the typed e-mail address", async () => {
+  it("has failed sign-ins: of a known user with the user's organization, of an unknown user without the typed e-mail address", async () => {
     const somebody = await harness.person();
     const browser = harness.browser(ADDRESS);
     for (let attempt = 0; attempt < 4; attempt += 1) await browser.signIn(somebody.email, "wrong password");

@@ -178,7 +178,7 @@ describe("a role", () => {
     );
   });
 
-  it("is changed in the console only by another owner of the same organization; the same is true for disabling a person and for the reset of a second factor", async () => {
+  it("cannot be changed by the person, or by an owner of another organization; neither may disable the person or reset the second factor", async () => {
     const [owner, other] = [await harness.person(), await harness.person()];
     const colleague = await harness.colleague(owner, "owner");
     const browser = await harness.signedIn(owner);
@@ -193,7 +193,7 @@ describe("a role", () => {
     expect((await browser.ask("GET", "/session")).status).toBe(200);
   });
 
-  it("of owner stays with one person if two owners demote or disable each other at once", async () => {
+  it("of owner stays with one of two owners who demote or disable each other at once", async () => {
     for (const how of ["role", "disable"] as const) {
       for (let round = 0; round < 8; round += 1) {
         const one = await harness.person();

@@ -48,7 +48,7 @@ describe("a forgotten password", () => {
     expect((await harness.browser().signIn(person.email, NEW_PASSWORD)).status).toBe(200);
   });
 
-  it("gets the same answer for a known and an unknown e-mail address, within a second; an unknown address gets no mail", async () => {
+  it("can be reported with the same answer for a known and an unknown e-mail address, within a second; the unknown address gets no mail", async () => {
     const person = await harness.person();
     const unknown = `${randomUUID()}@example.com`;
     const timed = async (email: string): Promise<{ status: number; text: string; ms: number }> => {
@@ -63,7 +63,7 @@ describe("a forgotten password", () => {
     expect(mails.to(unknown)).toEqual([]);
   });
 
-  it("has one valid link: a newer one replaces it", async () => {
+  it("has one valid link: a newer link replaces the older one", async () => {
     const person = await harness.person();
     await forget(person.email);
     const first = await mails.tokenTo(person.email, "recover");
@@ -91,7 +91,7 @@ describe("a forgotten password", () => {
     }
   });
 
-  it("does not bypass the second factor", async () => {
+  it("that is changed through a link does not bypass the second factor", async () => {
     const person = await harness.person();
     const owner = await harness.signedIn(person);
     const { body } = await owner.ask("POST", "/two-factor", { currentPassword: PASSWORD });
@@ -101,7 +101,7 @@ describe("a forgotten password", () => {
     expect((await harness.browser().signIn(person.email, NEW_PASSWORD)).status).toBe(202);
   });
 
-  it("causes at most three mails to an e-mail address, but further requests get the same answer; requests from one network address are limited", async () => {
+  it("causes at most three mails to an e-mail address, but further requests get the same answer; requests from one network address are limited too", async () => {
     const person = await harness.person();
     const statuses: number[] = [];
     for (let attempt = 0; attempt < 5; attempt += 1) statuses.push((await forget(person.email)).status);

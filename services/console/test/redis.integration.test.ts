@@ -145,7 +145,7 @@ describe.each([
     expect(waits.filter((wait) => wait === 0)).toHaveLength(FREE_FAILURES_PER_EMAIL);
   });
 
-  test("a success clears the count of the e-mail address, but takes only its own attempt off the count of the network address; an undecided attempt is taken off both counts", async () => {
+  test("a success clears the e-mail address's count and takes its own attempt off the network's count; an undecided attempt is taken off both", async () => {
     const network = randomUUID();
     for (let failure = 0; failure < FREE_FAILURES_PER_ADDRESS - 1; failure += 1) {
       await attempts.begin(newSubject({ network }));
@@ -166,7 +166,7 @@ describe.each([
     expect(await attempts.begin(newSubject({ network }))).toBeGreaterThan(0);
   });
 
-  test("failures from other networks do not block a known network, from which the user has signed in; a success from the known network does not clear those failures", async () => {
+  test("failures from other networks do not block a network from which the user has signed in; a success there does not clear these failures", async () => {
     const home = newSubject();
     await attempts.begin(home);
     await attempts.takeBack(home, "succeeded");
@@ -183,7 +183,7 @@ describe.each([
     expect(await attempts.begin(home)).toBeGreaterThan(0);
   });
 
-  test("the count of requests for mails expires, even if the key had no lifetime; a further request does not extend the lifetime", async () => {
+  test("the count of recovery mails expires, even if its key had no lifetime; a further request does not extend the lifetime", async () => {
     const [emailHash, network] = [randomUUID(), randomUUID()];
     const limits = createRecoveryLimits(redis);
     await redis.commands.set(recoveryEmailKey(emailHash), MAX_MAILS_PER_EMAIL);

@@ -53,7 +53,7 @@ function recordOf(organizationId: string, times: readonly number[], status = 200
 
 const list = (organizationId: string, query = {}) => requestLog.list(organizationId, ListRequestsQuery.parse(query));
 
-it("drops all requests of a day after seven days, and accepts requests of the new day", async () => {
+it("the store of the request log drops all requests of a day after seven days, and accepts requests of the new day", async () => {
   const organizationId = randomUUID();
   await keepRequestDays({ requestLog, clock, logger });
   const startMs = clock.nowMs();
@@ -69,7 +69,7 @@ it("drops all requests of a day after seven days, and accepts requests of the ne
   expect((await list(organizationId)).requests.map(({ at }) => at)).toEqual(["2026-03-09T10:30:00.000Z"]);
 });
 
-it("stores at most the allowed number of requests of an organization and day; a fifth of the number is only for changes and failures; the list says how many requests were omitted", async () => {
+it("an organization has a maximum of stored requests a day, and a fifth of it only for changes and failures; the list counts the omitted requests", async () => {
   const organizationId = randomUUID();
   await keepRequestDays({ requestLog, clock, logger });
   const times = Array.from({ length: 30 }, (_, index) => clock.nowMs() - 60_000 - index);

@@ -67,7 +67,7 @@ async function list(query: string, visitor = browser): Promise<ConsoleRequestsAn
 const idsOf = ({ requests }: Pick<ConsoleRequestsAnswer, "requests">): string[] => requests.map(({ id }) => id);
 
 describe("the request log", () => {
-  it("shows a request within seconds, and only once if its record is repeated; every filter finds a request that was rejected for lack of credits", async () => {
+  it("shows a request within seconds, and only once if its record is repeated; every filter finds exactly the matching request", async () => {
     const refused = requestOf({
       requestId: "refused",
       operation: "depositAccountFunds",
@@ -132,7 +132,7 @@ describe("the request log", () => {
     await eventually(async () => expect((await list(`operation=${operation}`)).requests).toHaveLength(1));
   });
 
-  it("hides the requests of an organization from another one: its list is empty, and the id of a request gets 404", async () => {
+  it("hides the requests of an organization from other organizations: their list is empty, and the id of a hidden request gets 404", async () => {
     const own = requestOf({ operation: "own" });
     await log({ requests: [own] });
     await eventually(async () => expect((await list("operation=own")).requests).toHaveLength(1));

@@ -179,7 +179,7 @@ describe("signing in", () => {
     expect(Number(right.headers.get("retry-after"))).toBeGreaterThan(60);
   });
 
-  it("thirty times concurrently is limited in the same way", async () => {
+  it("with thirty wrong passwords at the same time is limited to five attempts", async () => {
     const { email } = await harness.person();
     const attempts = Array.from({ length: 30 }, () => harness.browser().signIn(email, "wrong password"));
     const statuses = (await Promise.all(attempts)).map(({ status }) => status);
@@ -187,7 +187,7 @@ describe("signing in", () => {
     expect(statuses.filter((status) => status === 429)).toHaveLength(25);
   });
 
-  it("must wait after 20 failures from one network address under many e-mail addresses, whatever the caller adds to X-Forwarded-For; other network addresses need not wait", async () => {
+  it("must wait after 20 failures from one network address, whatever the e-mail addresses and X-Forwarded-For; other network addresses need not wait", async () => {
     const [person, address] = [await harness.person(), "198.51.100.7"];
     for (let attempt = 0; attempt < 20; attempt += 1) {
       await harness.browser(`203.0.113.${attempt}, ${address}`).signIn(`${randomUUID()}@example.com`, "wrong password");
@@ -217,7 +217,7 @@ describe("signing in", () => {
   });
 });
 
-describe("a change", () => {
+describe("a request that changes data", () => {
   it("needs the CSRF token of its own session, and must not come from another site", async () => {
     const [browser, other] = [
       await harness.signedIn(await harness.person()),

@@ -127,7 +127,7 @@ it("a user whom a process of the previous release disables cannot sign in, even 
   await eventually(async () => expect(await signIn(email, OTHER_PASSWORD)).toBe(401));
 });
 
-it("if one user of the previous release has the e-mail address of another user, later users are taken over nevertheless", async () => {
+it("later users are taken over even if a user of the previous release has the e-mail address of another user", async () => {
   const email = `${randomUUID()}@example.com`;
   const user = { email, name: "First", password: PASSWORD };
   await harness.client.request("POST", `/internal/organizations/${organizationId}/users`, user);

@@ -115,7 +115,7 @@ it("while the webhooks service is unavailable, the console answers 500 for webho
   }
 });
 
-it("entries of other services reach the audit log once, and are then deleted from their outbox", async () => {
+it("audit entries of another service reach the audit log once, and are then deleted from the outbox of that service", async () => {
   const event = (action: AuditEvent["action"]): AuditEvent => ({
     eventId: randomUUID(),
     organizationId: person.organizationId,

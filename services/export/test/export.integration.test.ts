@@ -72,7 +72,7 @@ describe("an export of an account's history", () => {
     expect(await harness.final(command.commandId)).toMatchObject({ status: "succeeded", result });
   });
 
-  it("fails ACCOUNT_NOT_FOUND if one owner does not know the account", async () => {
+  it("fails with ACCOUNT_NOT_FOUND if one owner does not know the account", async () => {
     for (const owner of [harness.account, harness.finance]) {
       const command = harness.command();
       owner.answer(command.accountNumber, 404);
@@ -112,7 +112,7 @@ describe("an export of an account's history", () => {
     });
   });
 
-  it("of a disabled server, or malformed, fails without a request to any owner", async () => {
+  it("fails without a request to any owner if its server is disabled or its payload is malformed", async () => {
     const disabled = { ...harness.server, serverId: randomUUID(), status: "disabled" as const };
     await harness.publishServer(disabled);
     const elsewhere = harness.command({ serverId: disabled.serverId });

@@ -50,7 +50,7 @@ describe("an export over the management API", () => {
     return response.json();
   }
 
-  it("has every record up to its request, or the newest `limit`; after the account is deleted, exports and lists are 404", async () => {
+  it("has every record from before its request, or the newest `limit`; after the account is deleted, exports and lists are 404", async () => {
     const created = await done("/accounts", { accountName: "Export", initialBalance: 10_000, leverage: 100 });
     const { accountNumber } = z.object({ accountNumber: z.string() }).parse(created);
     const account = `/accounts/${accountNumber}`;

@@ -80,7 +80,7 @@ describe("the balance at a time", () => {
   }
 
   it(
-    "is the sum of all movements up to the end of the given millisecond, even if the topic delivered no event",
+    "is the sum of all movements up to the end of the given millisecond, even if trading.events delivered no event",
     async () => {
       await fc.assert(
         fc.asyncProperty(fc.array(movement, { maxLength: 40 }), async (movements) => {
@@ -137,7 +137,7 @@ describe("the balance at a time", () => {
     expect((await balanceAt(account, toIso(Date.now()))).status).toBe(404);
   });
 
-  it("has the response 500 while the trading server does not answer", async () => {
+  it("is 500 while the trading server does not answer", async () => {
     const account = await accountWith((name) => events(name, [[1, 100]]));
     await Promise.all(standIns.splice(0).map((standIn) => standIn.stop()));
     expect((await balanceAt(account, toIso(NOON_MS))).status).toBe(500);

@@ -77,7 +77,7 @@ describe("the ledger", () => {
     expect(await harness.unbalanced()).toEqual([]);
   }
 
-  it("always sums to zero over all ledgers, and every balance is the sum of its rows", async () => {
+  it("always sums to zero over all its entries, and the balance of each account is the sum of the account's entries", async () => {
     const { serverId } = harness.server;
     const numbers = await Promise.all(Array.from({ length: 8 }, () => harness.openAccount(500_000)));
     const commands = numbers.flatMap((accountNumber) =>
@@ -113,7 +113,7 @@ describe("the ledger", () => {
     expect(totals.find(({ currency }) => currency === "USD")?.entries).toBeGreaterThan(2 * commands.length);
   });
 
-  it("sums to zero in each currency on its own", async () => {
+  it("sums to zero in each currency separately", async () => {
     const standIn = await startHistoryServer();
     stops.push(() => standIn.stop());
     const name = { serverId: randomUUID(), accountNumber: anyAccountNumber() };
@@ -182,7 +182,7 @@ describe("the ledger", () => {
     return { name, standIn, events };
   }
 
-  describe("compared with the trading servers", () => {
+  describe("and its reconciliation with the trading servers:", () => {
     const reported = (accountNumber: string): LogEntry[] =>
       harness.log.filter((entry) => entry["accountNumber"] === accountNumber && "finding" in entry);
     const passes = (): number => harness.log.filter(({ msg }) => msg === "reconciliation: a pass ended").length;
@@ -192,7 +192,7 @@ describe("the ledger", () => {
       await eventually(() => passes() >= before + 2, { timeoutMs: 30_000 });
     }
 
-    it("reports a difference by log and metric while it lasts, and corrects nothing", async () => {
+    it("a difference is reported by log and metric while it lasts, and is not corrected", async () => {
       const { name, standIn, events } = await standInAccount();
       await nextPass();
       expect(reported(name.accountNumber)).toEqual([]);
@@ -217,7 +217,7 @@ describe("the ledger", () => {
       await eventually(() => measured.get(`${GAUGE} differs`) === 0, { timeoutMs: 30_000 });
     });
 
-    it("compares an account only after it is booked up to the server's sequence", async () => {
+    it("an account is compared only after its events are booked up to the server's sequence", async () => {
       const { name, standIn, events } = await standInAccount();
       const next = balanceChanged({ ...name, sequence: 2, amountMinor: 7, balanceMinor: 1_007 });
       standIn.answer([...events, next]);
@@ -228,7 +228,7 @@ describe("the ledger", () => {
       expect(reported(name.accountNumber)).toEqual([]);
     });
 
-    it("compares an account at the snapshot's sequence while the account keeps trading", async () => {
+    it("an account that keeps trading is compared at the sequence of its snapshot", async () => {
       const { name, standIn, events } = await standInAccount();
       // From here on, the ledger is ahead of the stand-in.
       await harness.publishEvent(balanceChanged({ ...name, sequence: 2, amountMinor: 7, balanceMinor: 1_007 }));
@@ -245,7 +245,7 @@ describe("the ledger", () => {
       standIn.answer(events);
     });
 
-    it("reports money on an account that the trading server never had, unless the account was deleted", async () => {
+    it("money on an account that the trading server does not know is reported, unless the account was deleted", async () => {
       const { name, standIn, events } = await standInAccount();
       standIn.forget();
       await eventually(() => reported(name.accountNumber).length > 0, { timeoutMs: 30_000 });
@@ -259,7 +259,7 @@ describe("the ledger", () => {
       standIn.answer(events);
     });
 
-    it("counts the account of an unavailable trading server as unreachable, and still compares other accounts", async () => {
+    it("an account of an unavailable trading server counts as unreachable, and other accounts are still compared", async () => {
       const { name, standIn } = await standInAccount();
       await standIn.stop();
       await eventually(() => measured.get(`${GAUGE} unreachable`) === 1, { timeoutMs: 30_000 });

@@ -217,7 +217,7 @@ describe("the digests of transactions", () => {
     });
   });
 
-  it("of the day of a late record, and of every later day, get a new revision", async () => {
+  it("get a new revision for the day of a late record, and for every later day", async () => {
     const [late, other] = [anyAccountNumber(), anyAccountNumber()];
     const events = eventsOf(late, 5, 100_000, [
       { daysAgo: 3, second: 1, amounts: [5_000] },

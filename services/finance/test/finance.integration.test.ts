@@ -132,7 +132,7 @@ describe("finance", () => {
     expect(await harness.final(late.commandId)).toMatchObject({ status: "failed", errorCode: "ACCOUNT_NOT_FOUND" });
   });
 
-  it("fails a malformed command, or one of a disabled server, and moves no money", async () => {
+  it("fails a malformed command and a command of a disabled server, and moves no money", async () => {
     const accountNumber = await harness.openAccount();
     const absurd = command(accountNumber, { payload: { amount: "a lot" } });
     await harness.publish(absurd);
@@ -145,7 +145,7 @@ describe("finance", () => {
     expect(await harness.balanceMinor(accountNumber)).toBe(0);
   });
 
-  it("books the profit of a deal as its own row, and ends with the balance of the trading server", async () => {
+  it("books the profit of a deal as a separate transaction, and ends with the balance of the trading server", async () => {
     const accountNumber = await harness.openAccount(1_000_000);
     const at = `/servers/${harness.server.serverId}/accounts/${accountNumber}`;
     const placed = await harness.tradingServer.control("POST", `${at}/orders`, {
@@ -168,7 +168,7 @@ describe("finance", () => {
     expect(await harness.unbalanced()).toEqual([]);
   });
 
-  it("fetches missing events before it books a later one, and completes the command", async () => {
+  it("fetches missing events before it books a later event, and completes the command", async () => {
     const accountNumber = await harness.openAccount(1_000_000);
     // An order makes events. The answer to the deposit can arrive before the topic delivers them.
     const at = `/servers/${harness.server.serverId}/accounts/${accountNumber}`;

@@ -16,69 +16,69 @@ const toPreciseIso = (ms: number): string =>
   toIso(Math.floor(ms)).replace("Z", `${String(Math.round((ms % 1) * 1_000)).padStart(3, "0")}Z`);
 const HistoryAnswer = z.object({ records: z.array(ExportRecord) });
 
+let harness: Harness;
+beforeAll(async () => {
+  harness = await Harness.create();
+});
+afterAll(async () => {
+  await harness.stop();
+});
+
+function command(accountNumber: string, overrides: Partial<AnyCommandMessage> = {}): AnyCommandMessage {
+  const { serverId, organizationId } = harness.server;
+  return commandMessage({ serverId, organizationId, accountNumber, ...overrides });
+}
+
+function pathOf(accountNumber: string, rest = "", serverId = harness.server.serverId): string {
+  return `${serverId}/accounts/${accountNumber}${rest}`;
+}
+
+async function page(accountNumber: string, query = "", serverId?: string) {
+  const { status, body } = await harness.call("GET", pathOf(accountNumber, `/transactions${query}`, serverId));
+  expect(status).toBe(200);
+  return TransactionsAnswer.parse(body);
+}
+
+async function history(accountNumber: string, query: string, serverId?: string) {
+  const { status, body } = await harness.call("GET", pathOf(accountNumber, `/history?${query}`, serverId));
+  expect(status).toBe(200);
+  return HistoryAnswer.parse(body).records;
+}
+
+/**
+ * An account on a stand-in for a trading server, with one event at each given time. All events
+ * are booked.
+ */
+async function bookedAt(timesMs: readonly number[]): Promise<{ serverId: string; accountNumber: string }> {
+  const standIn = await startHistoryServer();
+  const name = { serverId: randomUUID(), accountNumber: anyAccountNumber() };
+  await harness.publishServer({ ...harness.server, serverId: name.serverId, tradingServerUrl: standIn.url });
+  const events = timesMs.map((ms, index) =>
+    index === 0
+      ? accountCreated({ ...name, sequence: 1, occurredAt: toPreciseIso(ms), initialBalanceMinor: 100 })
+      : balanceChanged({
+          ...name,
+          sequence: index + 1,
+          occurredAt: toPreciseIso(ms),
+          amountMinor: 100,
+          balanceMinor: 100 * (index + 1),
+        }),
+  );
+  standIn.answer(events);
+  await harness.publishEvent(events.at(-1));
+  await eventually(
+    async () => (await harness.transactions(name.accountNumber, name.serverId)).length === timesMs.length,
+  );
+  // From here on, reads use the ledger; the stand-in only returns its last sequence.
+  stops.push(() => standIn.stop());
+  return name;
+}
+const stops: (() => Promise<void>)[] = [];
+afterAll(async () => {
+  await Promise.all(stops.map((stop) => stop()));
+});
+
 describe("the reads of the ledger", () => {
-  let harness: Harness;
-  beforeAll(async () => {
-    harness = await Harness.create();
-  });
-  afterAll(async () => {
-    await harness.stop();
-  });
-
-  function command(accountNumber: string, overrides: Partial<AnyCommandMessage> = {}): AnyCommandMessage {
-    const { serverId, organizationId } = harness.server;
-    return commandMessage({ serverId, organizationId, accountNumber, ...overrides });
-  }
-
-  function pathOf(accountNumber: string, rest = "", serverId = harness.server.serverId): string {
-    return `${serverId}/accounts/${accountNumber}${rest}`;
-  }
-
-  async function page(accountNumber: string, query = "", serverId?: string) {
-    const { status, body } = await harness.call("GET", pathOf(accountNumber, `/transactions${query}`, serverId));
-    expect(status).toBe(200);
-    return TransactionsAnswer.parse(body);
-  }
-
-  async function history(accountNumber: string, query: string, serverId?: string) {
-    const { status, body } = await harness.call("GET", pathOf(accountNumber, `/history?${query}`, serverId));
-    expect(status).toBe(200);
-    return HistoryAnswer.parse(body).records;
-  }
-
-  /**
-   * An account on a stand-in for a trading server, with one event at each given time. All events
-   * are booked.
-   */
-  async function bookedAt(timesMs: readonly number[]): Promise<{ serverId: string; accountNumber: string }> {
-    const standIn = await startHistoryServer();
-    const name = { serverId: randomUUID(), accountNumber: anyAccountNumber() };
-    await harness.publishServer({ ...harness.server, serverId: name.serverId, tradingServerUrl: standIn.url });
-    const events = timesMs.map((ms, index) =>
-      index === 0
-        ? accountCreated({ ...name, sequence: 1, occurredAt: toPreciseIso(ms), initialBalanceMinor: 100 })
-        : balanceChanged({
-            ...name,
-            sequence: index + 1,
-            occurredAt: toPreciseIso(ms),
-            amountMinor: 100,
-            balanceMinor: 100 * (index + 1),
-          }),
-    );
-    standIn.answer(events);
-    await harness.publishEvent(events.at(-1));
-    await eventually(
-      async () => (await harness.transactions(name.accountNumber, name.serverId)).length === timesMs.length,
-    );
-    // From here on, reads use the ledger; the stand-in only returns its last sequence.
-    stops.push(() => standIn.stop());
-    return name;
-  }
-  const stops: (() => Promise<void>)[] = [];
-  afterAll(async () => {
-    await Promise.all(stops.map((stop) => stop()));
-  });
-
   it("show the transaction of a command as soon as the command succeeds, newest transaction first", async () => {
     const accountNumber = await harness.openAccount(5_000);
     const deposit = command(accountNumber, { payload: { amount: 100.25, description: "first" }, requestId: "r-9" });
@@ -190,7 +190,7 @@ describe("the reads of the ledger", () => {
     expect(await sequences(`limit=9&from=${toIso(NOON_MS + 31)}`)).toEqual([]);
   });
 
-  it("give an export that continues at the time of a record all records of that millisecond", async () => {
+  it("return all records of the millisecond at which an export continues", async () => {
     const name = await bookedAt([0, 1, 1.25, 1.5, 2].map((ms) => NOON_MS + ms));
     const newest = await history(name.accountNumber, "limit=3", name.serverId);
     const last = newest.at(-1);
@@ -223,7 +223,7 @@ describe("the reads of the ledger", () => {
     expect(await harness.call("GET", `${path}/transactions`, account)).toMatchObject({ status: 401 });
   });
 
-  it("fail for an export while the trading server is unavailable, instead of showing an old ledger", async () => {
+  it("for an export fail while the trading server is unavailable, instead of showing an old ledger", async () => {
     const accountNumber = await harness.openAccount(100);
     await harness.fault({ kind: "unreachable", accountNumber, operation: "sequence", count: 1 });
     const unavailable = await harness.call("GET", pathOf(accountNumber, "/history?limit=5"));
@@ -250,7 +250,7 @@ describe("the reads of the ledger", () => {
       }
     });
 
-    it("are 404 for an account whose first event comes after the deletion; its commands fail ACCOUNT_NOT_FOUND", async () => {
+    it("are 404 also if the account's first event comes after the deletion; the account's commands fail with ACCOUNT_NOT_FOUND", async () => {
       const accountNumber = anyAccountNumber();
       expect((await harness.call("DELETE", pathOf(accountNumber))).status).toBe(200);
       const deposit = command(accountNumber);
@@ -261,71 +261,71 @@ describe("the reads of the ledger", () => {
       expect((await harness.call("GET", pathOf(accountNumber, "/transactions"))).status).toBe(404);
     });
   });
+});
 
-  describe("deposits and withdrawals by the state of the account", () => {
-    async function setStatus(accountNumber: string, status: "disabled" | "archived" | "active"): Promise<void> {
-      const [outcome] = await harness.client.change(harness.server.serverId, [
-        { type: "set_status", reference: randomUUID(), accountNumber, status },
-      ]);
-      expect(outcome?.status).toBe("applied");
+describe("a deposit and a withdrawal on an account", () => {
+  async function setStatus(accountNumber: string, status: "disabled" | "archived" | "active"): Promise<void> {
+    const [outcome] = await harness.client.change(harness.server.serverId, [
+      { type: "set_status", reference: randomUUID(), accountNumber, status },
+    ]);
+    expect(outcome?.status).toBe("applied");
+  }
+  const both = (accountNumber: string): AnyCommandMessage[] => [
+    command(accountNumber, { payload: { amount: 10 } }),
+    command(accountNumber, { operation: "finance.withdraw", payload: { amount: 1 } }),
+  ];
+
+  it("that is disabled succeed", async () => {
+    const accountNumber = await harness.openAccount(100);
+    await setStatus(accountNumber, "disabled");
+    const commands = both(accountNumber);
+    await harness.publish(...commands);
+    const finals = await Promise.all(commands.map(({ commandId }) => harness.final(commandId)));
+    expect(finals.map(({ result }) => result)).toEqual([
+      { transactionId: expect.any(String), balanceAfter: 11 },
+      { transactionId: expect.any(String), balanceAfter: 10 },
+    ]);
+  });
+
+  it("that is archived fail with ACCOUNT_ARCHIVED, and move nothing", async () => {
+    const accountNumber = await harness.openAccount(100);
+    await setStatus(accountNumber, "archived");
+    const commands = both(accountNumber);
+    await harness.publish(...commands);
+    for (const { commandId } of commands) {
+      expect(await harness.final(commandId)).toMatchObject({ status: "failed", errorCode: "ACCOUNT_ARCHIVED" });
     }
-    const both = (accountNumber: string): AnyCommandMessage[] => [
-      command(accountNumber, { payload: { amount: 10 } }),
-      command(accountNumber, { operation: "finance.withdraw", payload: { amount: 1 } }),
-    ];
+    expect((await page(accountNumber)).pagination.total).toBe(1);
+  });
 
-    it("disabled: both work", async () => {
-      const accountNumber = await harness.openAccount(100);
-      await setStatus(accountNumber, "disabled");
-      const commands = both(accountNumber);
-      await harness.publish(...commands);
-      const finals = await Promise.all(commands.map(({ commandId }) => harness.final(commandId)));
-      expect(finals.map(({ result }) => result)).toEqual([
-        { transactionId: expect.any(String), balanceAfter: 11 },
-        { transactionId: expect.any(String), balanceAfter: 10 },
-      ]);
-    });
+  it("that is pending fail with ACCOUNT_NOT_READY; after the account is open, a deposit succeeds", async () => {
+    const accountNumber = anyAccountNumber();
+    const early = both(accountNumber);
+    await harness.publish(...early);
+    for (const { commandId } of early) {
+      expect(await harness.final(commandId)).toMatchObject({ status: "failed", errorCode: "ACCOUNT_NOT_READY" });
+    }
+    await harness.openAccount(0, accountNumber);
+    const [deposit] = both(accountNumber);
+    if (deposit === undefined) throw new Error("no command");
+    await harness.publish(deposit);
+    expect(await harness.final(deposit.commandId)).toMatchObject({ result: { balanceAfter: 10 } });
+  });
 
-    it("archived: both fail ACCOUNT_ARCHIVED and move nothing", async () => {
-      const accountNumber = await harness.openAccount(100);
-      await setStatus(accountNumber, "archived");
-      const commands = both(accountNumber);
-      await harness.publish(...commands);
-      for (const { commandId } of commands) {
-        expect(await harness.final(commandId)).toMatchObject({ status: "failed", errorCode: "ACCOUNT_ARCHIVED" });
-      }
-      expect((await page(accountNumber)).pagination.total).toBe(1);
-    });
-
-    it("pending: both fail ACCOUNT_NOT_READY; after the account is open, a deposit works", async () => {
-      const accountNumber = anyAccountNumber();
-      const early = both(accountNumber);
-      await harness.publish(...early);
-      for (const { commandId } of early) {
-        expect(await harness.final(commandId)).toMatchObject({ status: "failed", errorCode: "ACCOUNT_NOT_READY" });
-      }
-      await harness.openAccount(0, accountNumber);
-      const [deposit] = both(accountNumber);
-      if (deposit === undefined) throw new Error("no command");
-      await harness.publish(deposit);
-      expect(await harness.final(deposit.commandId)).toMatchObject({ result: { balanceAfter: 10 } });
-    });
-
-    it("with open positions, at most the free margin can be withdrawn, to the cent", async () => {
-      const accountNumber = await harness.openAccount(1_000_000);
-      const at = `/servers/${harness.server.serverId}/accounts/${accountNumber}`;
-      await harness.tradingServer.control("POST", `${at}/orders`, { symbol: "EURUSD", side: "buy", volume: 1 });
-      const snapshot = await harness.client.snapshot(harness.server.serverId, accountNumber);
-      const available = Math.min(snapshot?.balanceMinor ?? 0, snapshot?.freeMarginMinor ?? 0);
-      expect(available).toBeGreaterThan(0);
-      expect(available).toBeLessThan(snapshot?.balanceMinor ?? 0);
-      const withdraw = (minor: number): AnyCommandMessage =>
-        command(accountNumber, { operation: "finance.withdraw", payload: { amount: minor / 100 } });
-      const [tooMuch, all, more] = [withdraw(available + 1), withdraw(available), withdraw(1)];
-      await harness.publish(tooMuch, all, more);
-      expect(await harness.final(tooMuch.commandId)).toMatchObject({ errorCode: "INSUFFICIENT_FUNDS" });
-      expect(await harness.final(all.commandId)).toMatchObject({ status: "succeeded" });
-      expect(await harness.final(more.commandId)).toMatchObject({ errorCode: "INSUFFICIENT_FUNDS" });
-    });
+  it("with open positions: at most the free margin can be withdrawn, to the cent", async () => {
+    const accountNumber = await harness.openAccount(1_000_000);
+    const at = `/servers/${harness.server.serverId}/accounts/${accountNumber}`;
+    await harness.tradingServer.control("POST", `${at}/orders`, { symbol: "EURUSD", side: "buy", volume: 1 });
+    const snapshot = await harness.client.snapshot(harness.server.serverId, accountNumber);
+    const available = Math.min(snapshot?.balanceMinor ?? 0, snapshot?.freeMarginMinor ?? 0);
+    expect(available).toBeGreaterThan(0);
+    expect(available).toBeLessThan(snapshot?.balanceMinor ?? 0);
+    const withdraw = (minor: number): AnyCommandMessage =>
+      command(accountNumber, { operation: "finance.withdraw", payload: { amount: minor / 100 } });
+    const [tooMuch, all, more] = [withdraw(available + 1), withdraw(available), withdraw(1)];
+    await harness.publish(tooMuch, all, more);
+    expect(await harness.final(tooMuch.commandId)).toMatchObject({ errorCode: "INSUFFICIENT_FUNDS" });
+    expect(await harness.final(all.commandId)).toMatchObject({ status: "succeeded" });
+    expect(await harness.final(more.commandId)).toMatchObject({ errorCode: "INSUFFICIENT_FUNDS" });
   });
 });

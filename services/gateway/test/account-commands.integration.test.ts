@@ -123,7 +123,7 @@ async function published(): Promise<number> {
 }
 
 describe.each(QUEUED)("$operation", (queued) => {
-  it("is queued once under its key: 202, then 200 with the same command, both without credentials", async () => {
+  it("is queued once per idempotency key: 202, and for a repeat 200 with the same command; neither response has credentials", async () => {
     // A separate account, so that this command does not affect other tests.
     const account = await createdAccount(platform.url, organization);
     const managedAccountId = await idOf(account);
@@ -155,7 +155,7 @@ describe.each(QUEUED)("$operation", (queued) => {
     }
   });
 
-  it("sent many times concurrently is one command: one 202, the others 200, one price", async () => {
+  it("sent many times concurrently is one command: one response is 202, all others are 200, and the price is charged once", async () => {
     const account = await createdAccount(platform.url, organization);
     const key = randomUUID();
     const before = await getWallet(platform.url, organization);
@@ -169,7 +169,7 @@ describe.each(QUEUED)("$operation", (queued) => {
     expect(before.availableCredits - after.availableCredits).toBe(queued.price + 19 + 1);
   });
 
-  it("is 400 under a key used for another account, 404 for an unknown account, 400 without requestId; nothing is queued", async () => {
+  it("is 400 without requestId or with an idempotency key that was used for another account, and 404 for an unknown account; nothing is queued", async () => {
     const key = randomUUID();
     const other = await createdAccount(platform.url, organization);
     expect((await ask(queued, { key, account: other })).status).toBe(202);
@@ -187,7 +187,7 @@ describe.each(QUEUED)("$operation", (queued) => {
 });
 
 describe.each(RESETS)("the response to $operation", (queued) => {
-  it("has a new password, and its repeat the same password, also after the reset", async () => {
+  it("has a new password; a repeat returns the same password, also after the reset is done", async () => {
     const key = randomUUID();
     const first = await ask(queued, { key });
     expect(first.body.password).toMatch(/^(?=.*[a-z])(?=.*[A-Z])(?=.*[0-9])(?=.*[^A-Za-z0-9]).{20}$/);
@@ -197,7 +197,7 @@ describe.each(RESETS)("the response to $operation", (queued) => {
     expect((await ask(queued)).body.password).not.toBe(first.body.password);
   });
 
-  it("has the supplied password, also for a repeat; another password under the key is a different request", async () => {
+  it("has the supplied password, also for a repeat; the same idempotency key with another password is rejected", async () => {
     const key = randomUUID();
     const body = { password: "correct horse battery" };
     const first = await ask(queued, { key, body });
@@ -213,7 +213,7 @@ describe.each(RESETS)("the response to $operation", (queued) => {
 const KEY_REUSED = { status: 400, charged: 1, body: { error: ERRORS.IDEMPOTENCY_KEY_REUSED.text } };
 
 describe.each(RESETS)("$operation, repeated with another management key of the organization", (queued) => {
-  it("is a different request, before and after the reset; the first management key still gets the password", async () => {
+  it("is rejected as a different request, before and after the reset; the first management key still gets the password", async () => {
     for (const body of [{}, { password: "correct horse battery" }]) {
       const key = randomUUID();
       const first = await ask(queued, { key, body });
@@ -231,8 +231,8 @@ describe.each(RESETS)("$operation, repeated with another management key of the o
   });
 });
 
-describe.each(RESETS)("$operation that release 0.1.0 accepted", (queued) => {
-  it("can be repeated for a limited time, although its fingerprint differs, also if its record is not completed", async () => {
+describe.each(RESETS)("$operation, accepted by release 0.1.0,", (queued) => {
+  it("can be repeated for a limited time although the fingerprint differs, even if its idempotency record is not completed", async () => {
     const path = `/api/v1/management/servers/${organization.server.serverId}/accounts/${accountNumber}${queued.path}`;
     const fingerprint = hash("sha256", `${queued.operation}\n${path}\n{}`, "hex");
     const derivationKeyId = "k1";
@@ -272,12 +272,12 @@ describe("a management key that is limited to another server", () => {
   });
 });
 
-it("a generated password differs between the two resets", async () => {
+it("the two kinds of password reset generate different passwords", async () => {
   const passwords = await Promise.all(RESETS.map(async (queued) => (await ask(queued)).body.password));
   expect(new Set(passwords).size).toBe(2);
 });
 
-it("an update to a leverage that the server does not support is 400, before the 404 of the account", async () => {
+it("an update to a leverage that the server does not support is 400, even for an unknown account", async () => {
   const [update] = QUEUED;
   if (update === undefined) throw new Error("no update in QUEUED");
   for (const account of [accountNumber, "99999999"]) {

@@ -128,7 +128,7 @@ it("the issue of a missing Idempotency-Key says that it is a header", async () =
   expect([answer.status, answer.body.issues]).toEqual([400, [issue]]);
 });
 
-describe("text in a query", () => {
+describe("an invalid query parameter", () => {
   it.each([
     ["/commands?requestId=a%00b", "requestId"],
     ["/commands?from=yesterday", "from"],
@@ -138,14 +138,14 @@ describe("text in a query", () => {
     ["/account-metrics?limit=1e2", "limit"],
     ["/account-metrics?limit=-1", "limit"],
     ["/accounts?search=%00", "search"],
-  ])("%s is 400 and names %s", async (path, field) => {
+  ])("is 400, and the issue names the parameter: %s, %s", async (path, field) => {
     const answer = await call(platform.url, organization, `servers/${organization.server.serverId}${path}`);
     expect(answer).toMatchObject({ status: 400, charged: 1 });
     expect(answer.body.issues?.map((issue) => issue.path[0])).toEqual([field]);
   });
 });
 
-it("the process still answers, and every credit is accounted for", async () => {
+it("after all invalid requests, the gateway still answers, and every credit is accounted for", async () => {
   const wallet = await getWallet(platform.url, organization);
   expect(wallet.availableCredits + wallet.reservedCredits + wallet.lifetimeConsumed).toBe(wallet.lifetimePurchased);
 });

@@ -109,7 +109,7 @@ describe("a streamed list that is compressed", () => {
     await once(text, "end");
   });
 
-  it("is aborted when its owner interrupts it", async () => {
+  it("is aborted when the owner's response breaks off", async () => {
     const response = head("/accounts", GZIP);
     const list = await asked();
     list.write('{"accounts":[1');

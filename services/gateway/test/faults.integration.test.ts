@@ -111,7 +111,7 @@ describe("a gateway killed in the middle of a creation", () => {
     },
   );
 
-  it("whose reservation is released: the retry reserves again, and the command is settled under the new charge id", async () => {
+  it("with the reservation released afterwards: the retry reserves again, and the command is settled under the new charge id", async () => {
     const doomed = await platform.gatewayProcess({ FAULT_POINT: "gateway.claimed" });
     const key = randomUUID();
     const body = accountBody();
@@ -131,7 +131,7 @@ describe("a gateway killed in the middle of a creation", () => {
     expect(chargeId).not.toBe(commandId);
   });
 
-  it("has its record reclaimed by exactly one of many equal retries, and the command has the times of that retry", async () => {
+  it("leaves an idempotency record that exactly one of many equal retries reclaims; the command has the times of this retry", async () => {
     const doomed = await platform.gatewayProcess({ FAULT_POINT: "gateway.claimed" });
     const key = randomUUID();
     const body = accountBody();
@@ -150,16 +150,19 @@ describe("a gateway killed in the middle of a creation", () => {
   });
 });
 
-it.each([-10, 10])("a gateway with a clock %i minutes off creates commands with the time of Redis", async (minutes) => {
-  const offMs = minutes * 60_000;
-  const url = await platform.gateway({}, { nowMs: () => Date.now() + offMs });
-  const begunAtMs = Date.now();
-  const accepted = await create(url, organization, randomUUID(), accountBody());
-  expect(accepted.status).toBe(202);
-  const { createdAt, deadlineAt } = accepted.body.command;
-  expect(Math.abs(Date.parse(createdAt) - begunAtMs)).toBeLessThan(Math.abs(offMs) / 2);
-  expect(Date.parse(deadlineAt ?? "") - Date.parse(createdAt)).toBe(COMMAND_DEADLINE_MS);
-});
+it.each([-10, 10])(
+  "a gateway whose clock is wrong by %i minutes creates commands with the time of Redis",
+  async (minutes) => {
+    const offMs = minutes * 60_000;
+    const url = await platform.gateway({}, { nowMs: () => Date.now() + offMs });
+    const begunAtMs = Date.now();
+    const accepted = await create(url, organization, randomUUID(), accountBody());
+    expect(accepted.status).toBe(202);
+    const { createdAt, deadlineAt } = accepted.body.command;
+    expect(Math.abs(Date.parse(createdAt) - begunAtMs)).toBeLessThan(Math.abs(offMs) / 2);
+    expect(Date.parse(deadlineAt ?? "") - Date.parse(createdAt)).toBe(COMMAND_DEADLINE_MS);
+  },
+);
 
 describe("a gateway that is stopping", () => {
   it("answers requests that wait for a final state with the current command", async () => {
@@ -236,54 +239,57 @@ describe("a dependency", () => {
 });
 
 describe("a very large list", () => {
-  it.each(["identity", "gzip"])("is read from the owner only as fast as the caller reads it: %s", async (encoding) => {
-    // Random bytes, which compression does not make smaller.
-    const chunk = randomBytes(64 * 1024);
-    const chunks = 4_000;
-    let sent = 0;
-    const account = await neighbour((_request, response) => {
-      response.writeHead(200, { "content-type": "application/json" });
-      const more = (): void => {
-        while (sent < chunks) {
-          sent += 1;
-          if (!response.write(chunk)) return void response.once("drain", more);
-        }
-        response.end('{"accounts":[]}');
-      };
-      more();
-    });
-    const url = await platform.gateway({ ACCOUNT_URL: account });
-    const answer = await fetch(`${url}/api/v1/management/servers/${organization.server.serverId}/accounts`, {
-      headers: { authorization: `Management ${organization.managementKey}`, "accept-encoding": encoding },
-    });
-    expect(answer.headers.get("content-encoding")).toBe(encoding === "gzip" ? "gzip" : null);
-    assert(answer.body !== null, "the response has no body");
-    const reader = answer.body.getReader();
-    await reader.read();
-    let last = -1;
-    await expect
-      .poll(
-        () => {
-          const still = sent === last;
-          last = sent;
-          return still;
-        },
-        { interval: 200, timeout: 10_000 },
-      )
-      .toBe(true);
-    expect(sent).toBeLessThan(chunks / 4);
-    let bytes = 0;
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) break;
-      bytes += value.byteLength;
-    }
-    expect(bytes).toBeGreaterThan(chunk.length * (chunks - 2));
-  });
+  it.each(["identity", "gzip"])(
+    "is read from the owner only as fast as the caller reads it, with the content encoding %s",
+    async (encoding) => {
+      // Random bytes, which compression does not make smaller.
+      const chunk = randomBytes(64 * 1024);
+      const chunks = 4_000;
+      let sent = 0;
+      const account = await neighbour((_request, response) => {
+        response.writeHead(200, { "content-type": "application/json" });
+        const more = (): void => {
+          while (sent < chunks) {
+            sent += 1;
+            if (!response.write(chunk)) return void response.once("drain", more);
+          }
+          response.end('{"accounts":[]}');
+        };
+        more();
+      });
+      const url = await platform.gateway({ ACCOUNT_URL: account });
+      const answer = await fetch(`${url}/api/v1/management/servers/${organization.server.serverId}/accounts`, {
+        headers: { authorization: `Management ${organization.managementKey}`, "accept-encoding": encoding },
+      });
+      expect(answer.headers.get("content-encoding")).toBe(encoding === "gzip" ? "gzip" : null);
+      assert(answer.body !== null, "the response has no body");
+      const reader = answer.body.getReader();
+      await reader.read();
+      let last = -1;
+      await expect
+        .poll(
+          () => {
+            const still = sent === last;
+            last = sent;
+            return still;
+          },
+          { interval: 200, timeout: 10_000 },
+        )
+        .toBe(true);
+      expect(sent).toBeLessThan(chunks / 4);
+      let bytes = 0;
+      for (;;) {
+        const { done, value } = await reader.read();
+        if (done) break;
+        bytes += value.byteLength;
+      }
+      expect(bytes).toBeGreaterThan(chunk.length * (chunks - 2));
+    },
+  );
 });
 
 // These two tests are last, because they delete the wallets of all earlier organizations.
-it("an accepted command that Redis lost before command-status has it is 500, never 404", async () => {
+it("an accepted command that Redis lost before command-status stored it is 500, never 404", async () => {
   const own = await platform.organization(100);
   const { commandId, url } = await acceptedButLost(own);
   const answer = await getCommand(url, own, commandId);

@@ -54,7 +54,7 @@ describe("an account", () => {
     expect(list.body.accounts.map((account) => account.accountNumber)).not.toContain(accountNumber);
   });
 
-  it("that never existed: its deletion is 400 for the read price", async () => {
+  it("that never existed: the immediate deletion is 400 for the read price", async () => {
     const answer = await remove("99999999");
     expect(answer).toMatchObject({ status: 400, charged: 1, body: { error: "Trading account not found" } });
     expect(answer.headers.get("x-error-code")).toBe("ACCOUNT_NOT_FOUND");

@@ -93,7 +93,7 @@ async function untilReclaimable(key: string): Promise<void> {
   await eventually(async () => expect(await platform.redis.commands.hget(record, "at")).toBe("0"));
 }
 
-it("a creation is 202 with credentials and reserves credits once, also if the reply to the completion of its record is lost", async () => {
+it("if the reply to the completion of a record is lost, the creation is still 202 with credentials, and reserves credits once", async () => {
   const before = await getWallet(platform.url, organization);
   proxy.lose(COMPLETION, 1);
   const answer = await create(url, organization, randomUUID(), accountBody());

@@ -154,7 +154,7 @@ describe.each(READS)("$name", ({ path, asks, errors }) => {
     expect(owner.asked.at(-1)).toBe(asks());
   });
 
-  it("is 404 for an owner's 404 if the operation has that status, otherwise 500 and free; an owner's 400 without issues is 500 and free; a wrong limit is 400", async () => {
+  it("answers an owner's 404 with 404 if the operation has this status; another 404, and a 400 without issues, become a free 500; a wrong limit is 400", async () => {
     const [base = ""] = path().split("?");
     owner.answer = says(404, '{"error":"theirs"}');
     const missing = await call(gateway, organization, path());
@@ -183,7 +183,7 @@ describe.each(READS)("$name", ({ path, asks, errors }) => {
   });
 });
 
-it("returns the prices in force, for the read price", async () => {
+it("the prices in force are returned for the read price, without a call to an owner", async () => {
   const answer = await call(gateway, organization, "credits/prices");
   const prices = { read: 1, mutation: 5, create: 10, bulkItem: 10, export: 20, liveConnection: 1 };
   expect(answer).toMatchObject({ status: 200, charged: 1, body: { prices } });
@@ -235,7 +235,7 @@ describe.each<{ name: string; change: Change }>([
   });
 });
 
-it("the public keys of evidence need no management key, are cached after the first success, and served while the risk service fails", async () => {
+it("the public keys of evidence need no management key, are cached after the first success, and are served while the risk service fails", async () => {
   const read = (): Promise<Response> => fetch(`${gateway}/.well-known/kapi-evidence-keys.json`);
   owner.answer = says(503, "{}");
   const unavailable = await read();
@@ -314,7 +314,7 @@ it("a save of a webhook above the organization's share is 429 with Retry-After, 
   for (const [name, value] of Object.entries(headers)) expect(answer.headers.get(name)).toBe(value);
 });
 
-describe("an immediate delete", () => {
+describe("an immediate deletion", () => {
   it("of an account that never existed is 400 ACCOUNT_NOT_FOUND, for the read price", async () => {
     owner.answer = says(404, '{"error":"Trading account not found"}');
     const answer = await call(gateway, organization, accountPath(), { method: "DELETE" });

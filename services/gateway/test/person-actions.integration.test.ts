@@ -106,9 +106,9 @@ it("a deposit of a person is booked; command, transaction and usage name the per
   ]);
 });
 
-describe("exactly once", () => {
+describe("a deposit of a person", () => {
   it.each(["gateway.claimed", "gateway.published", "gateway.answered"])(
-    "a gateway is killed at %s, and the answer is lost: the retry under the same key gets the command, which books once",
+    "is booked once if a gateway is killed at %s and the answer is lost: the retry under the same key gets the command",
     async (point) => {
       const port = await freePort();
       const doomed = await platform.gatewayProcess({ FAULT_POINT: point, INTERNAL_PORT: String(port) });
@@ -127,7 +127,7 @@ describe("exactly once", () => {
     },
   );
 
-  it("a double click books once: one request is 202, the other 200 with the same command", async () => {
+  it("is booked once after a double click: one request is 202, the other 200 with the same command", async () => {
     const idempotencyKey = randomUUID();
     const answers = await Promise.all([act({ idempotencyKey }), act({ idempotencyKey })]);
     expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 202]);
@@ -137,7 +137,7 @@ describe("exactly once", () => {
     await eventually(async () => expect(await bookedBy(one.body.command.id, accountNumber)).toHaveLength(1));
   });
 
-  it("with the same idempotency key, another person and a management key get commands of their own", async () => {
+  it("gets a command of its own, even if another person or a management key uses the same idempotency key", async () => {
     const idempotencyKey = randomUUID();
     const commands = [
       await act({ idempotencyKey }),
@@ -172,8 +172,8 @@ it("the person who reset a password can repeat the reset and see the password ag
   expect(byKey).toMatchObject({ status: 400, body: { code: "IDEMPOTENCY_KEY_REUSED" } });
 });
 
-describe("risk", () => {
-  it("rules are set and deleted for a person; a deletion has its parameters in the body of the call", async () => {
+describe("a person", () => {
+  it("sets and deletes risk rules; the parameters of a deletion are in the body of the call", async () => {
     const rules = [{ id: "max", type: "maxLoss", limit: { percent: 10 }, action: "notify" }];
     const set = await act({ operation: "setRiskRules", body: { rules } });
     expect(set).toMatchObject({ status: 202, body: { command: { operation: "risk.set_rules" } } });
@@ -186,7 +186,7 @@ describe("risk", () => {
     expect(wrong).toMatchObject({ status: 400, body: { code: "VALIDATION_FAILED" } });
   });
 
-  it("a template is set under the name in the path, and this path rejects operations on accounts", async () => {
+  it("sets a risk template under the name in the path; this path rejects operations on accounts", async () => {
     const rules = [{ id: "max", type: "maxLoss", limit: { percent: 10 }, action: "notify" }];
     const body = { requestId: "r", rules, appliesTo: { status: ["active"] }, newAccounts: true };
     const ask = (operation: string) =>
@@ -211,23 +211,23 @@ describe("risk", () => {
   });
 });
 
-describe("a rejected operation has the status and the code that a management key would get", () => {
+describe("a rejected operation of a person", () => {
   it.each([
     ["a wrong amount", { body: { amount: -1 } }, 400, "VALIDATION_FAILED"],
     ["an unknown account", { account: "99999999" }, 404, "ACCOUNT_NOT_FOUND"],
     ["another organization's server", { owner: randomUUID() }, 403, "MISSING_SERVER_ACCESS"],
-  ])("%s", async (_what, asked, status, code) => {
+  ])("has the status and the code that a management key would get: %s", async (_what, asked, status, code) => {
     expect(await act(asked)).toMatchObject({ status, body: { code } });
   });
 
-  it("with too few credits an operation is 402, free of charge", async () => {
+  it("is 402 and free of charge if there are too few credits", async () => {
     const poor = await platform.organization(11);
     const account = await createdAccount(platform.url, poor);
     const asked = { owner: poor.id, server: poor.server.serverId, account };
     expect(await act(asked)).toMatchObject({ status: 402, charged: 0, body: { code: "INSUFFICIENT_CREDITS" } });
   });
 
-  it("each person has a rate limit", async () => {
+  it("is 429 above the rate limit of this person; other people are not limited", async () => {
     const person = randomUUID();
     const asked = Array.from({ length: MANY_REQUESTS }, () => act({ person, account: "99999999" }));
     const statuses = (await Promise.all(asked)).map(({ status }) => status);
@@ -237,8 +237,8 @@ describe("a rejected operation has the status and the code that a management key
   });
 });
 
-describe("only the console calls operations for people", () => {
-  it("the public port has no such route, also for the console", async () => {
+describe("operations for people", () => {
+  it("are not on the public port, not even for the console", async () => {
     expect(await act({ url: platform.url })).toMatchObject({ status: 404 });
   });
 
@@ -246,11 +246,11 @@ describe("only the console calls operations for people", () => {
     ["another service", () => ({ "x-service-token": platform.environment.secrets.serviceTokens.organization })],
     ["a management key", () => ({ authorization: `Management ${organization.managementKey}` })],
     ["the console without a person", () => ({ "x-service-token": platform.environment.secrets.serviceTokens.console })],
-  ])("%s is 401 on the internal port", async (_what, headers) => {
+  ])("are 401 on the internal port for %s", async (_what, headers) => {
     expect(await act({ headers: headers() })).toMatchObject({ status: 401 });
   });
 
-  it("the internal port does not have the management API", async () => {
+  it("are on an internal port that does not have the management API", async () => {
     const path = `${internal}/api/v1/management/credits/balance`;
     const headers = { authorization: `Management ${organization.managementKey}` };
     expect((await fetch(path, { headers })).status).toBe(404);

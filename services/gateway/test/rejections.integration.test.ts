@@ -55,7 +55,7 @@ describe("an unknown caller", () => {
       .toBe(401);
   });
 
-  it("whose key was revoked gets the same 401 before the directory has the revocation", async () => {
+  it("whose key was revoked gets the same 401 as soon as Redis has the revocation, before the directory has it", async () => {
     const revoked = await platform.organization(100);
     await revokeKey(platform.redis, revoked.id, revoked.key.keyId);
     const answer = await call(platform.url, revoked, "credits/balance");

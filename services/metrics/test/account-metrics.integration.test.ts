@@ -157,7 +157,7 @@ describe("the stored snapshots of an account", () => {
     expect(await list({ accountNumber: running })).toEqual([]);
   });
 
-  it("show the status of the account's event with the highest version", async () => {
+  it("show the account status of the event with the highest version", async () => {
     const account = harness.account();
     const event = (version: number, status: "active" | "archived" | "disabled"): AccountEvent => ({
       type: "account.updated",
@@ -236,7 +236,7 @@ describe("the equity history of an account", () => {
     return [answer.status, await answer.json()];
   };
 
-  it("has the lowest equity of each part, including the equity at its start, and the deepest drawdown", async () => {
+  it("has the lowest equity of each part of the range, including the equity at the start of the part, and the deepest drawdown", async () => {
     const account = harness.account();
     const equities = { 5: 100_000, 65: 70_000, 110: 95_000, 150: 98_000, 250: 110_000 };
     for (const [seconds, equity] of Object.entries(equities)) await value(account, Number(seconds), equity);

@@ -140,7 +140,7 @@ async function allPages(
   }
 }
 
-it("sorts 2,000 accounts by every value as a naive sort does, in both directions, over all pages", async () => {
+it("the ranking sorts 2,000 accounts by every value as a naive sort does, in both directions, over all pages", async () => {
   const serverId = randomUUID();
   const accounts = accountsFrom(100_000, 2_000);
   await fill(serverId, accounts);
@@ -164,7 +164,7 @@ it("sorts 2,000 accounts by every value as a naive sort does, in both directions
   }
 });
 
-it("shows every account with an unchanged value exactly once while other values change between the pages", async () => {
+it("the ranking shows every account with an unchanged value exactly once, while the values of other accounts change between the pages", async () => {
   const serverId = randomUUID();
   const accounts = accountsFrom(100_000, 2_000);
   await fill(serverId, accounts);
@@ -178,7 +178,7 @@ it("shows every account with an unchanged value exactly once while other values 
   expect(new Set(shown)).toEqual(unchanged);
 });
 
-it("filters by status, number, name, creation time and values, and counts the accounts that match", async () => {
+it("the ranking filters by status, number, name, creation time and values, and counts the accounts that match", async () => {
   const serverId = randomUUID();
   const accounts = accountsFrom(200_000, 50);
   await fill(serverId, accounts);
@@ -215,7 +215,7 @@ it("filters by status, number, name, creation time and values, and counts the ac
   );
 });
 
-it("lists accounts without a stored minute last, and leaves out deleted ones", async () => {
+it("the ranking lists accounts without a stored minute last, and leaves out deleted accounts", async () => {
   const serverId = randomUUID();
   await fill(
     serverId,
@@ -236,7 +236,7 @@ it("lists accounts without a stored minute last, and leaves out deleted ones", a
   }
 });
 
-it("sums the equity of servers at the last stored minutes and at the start of the day, exactly", async () => {
+it("the summary of a server has the exact sum of the equity at the last stored minutes, and at the start of the day", async () => {
   const [first, empty] = [randomUUID(), randomUUID()];
   const accounts = accountsFrom(400_000, 100);
   await fill(first, accounts);

@@ -99,18 +99,18 @@ async function expectDeadLetters(cases: readonly { account: string; bad: Bad; re
   }
 }
 
-describe("an invalid valuation is a dead letter with its reason and position, and the next valuation is a sample", () => {
+describe("an invalid valuation is a dead letter with its reason and position, and later valuations are not affected: a valuation that", () => {
   it.each<[string, string | Buffer]>([
     ["nothing", ""],
     ["half an object", "{"],
     ["a word", "valuation"],
     ["bytes that are not UTF-8", Buffer.from([0xff, 0xfe, 0x00])],
     ["nearly a megabyte", "x".repeat(950_000)],
-  ])("not JSON: %s", async (_name, value) => {
+  ])("is not JSON: %s", async (_name, value) => {
     await expectDeadLetters([{ account: harness.account(), bad: { value }, reason: /^the valuation is not JSON: ./ }]);
   });
 
-  it.each(["null", "5", "[]"])("not an object: %s", async (value) => {
+  it.each(["null", "5", "[]"])("is not an object: %s", async (value) => {
     await expectDeadLetters([
       { account: harness.account(), bad: { value }, reason: /^the valuation is malformed: : ./ },
     ]);
@@ -146,7 +146,7 @@ describe("an invalid valuation is a dead letter with its reason and position, an
     ["accountNumber", 'a","sequence":1,"b":"'],
     ["accountNumber", "a".repeat(33)],
   ];
-  it("a valuation in which one field is missing or has a wrong value, for every field", async () => {
+  it("lacks one field or has a wrong value in it, for every field", async () => {
     await expectDeadLetters(
       wrong.map(([field, value]) => {
         const account = harness.account();
@@ -156,7 +156,7 @@ describe("an invalid valuation is a dead letter with its reason and position, an
     );
   });
 
-  it("an account number that is not UTF-8", async () => {
+  it("has an account number that is not UTF-8", async () => {
     const account = harness.account();
     const [before, behind] = body(account).split(account);
     const value = Buffer.concat([
@@ -167,7 +167,7 @@ describe("an invalid valuation is a dead letter with its reason and position, an
     await expectDeadLetters([{ account, bad: { value }, reason: /^the valuation is malformed: accountNumber: ./ }]);
   });
 
-  it("with another account's key, or without a key", async () => {
+  it("has the key of another account, or no key", async () => {
     const [account, keyless, other] = [harness.account(), harness.account(), harness.account()];
     const reason = /^the key is not that of the account$/;
     await expectDeadLetters([
@@ -176,7 +176,7 @@ describe("an invalid valuation is a dead letter with its reason and position, an
     ]);
   });
 
-  it("on another partition than its account's, also before the account has a sample", async () => {
+  it("is on another partition than its account's, also before the account has a sample", async () => {
     const account = harness.account();
     const reason = /^the partition is not that of the key$/;
     await expectDeadLetters([{ account, bad: { value: body(account), partitionShift: 1 }, reason }]);
@@ -190,7 +190,7 @@ describe("an invalid valuation is a dead letter with its reason and position, an
     await client.until(() => client.last(fresh) === 2);
   });
 
-  it("of an unknown account, or of an unknown or removed server", async () => {
+  it("is of an unknown account, or of an unknown or removed server", async () => {
     const removed = serverEntry({ organizationId: harness.organizationId, status: "removed" });
     await harness.putDirectory(removed);
     const unknown: [string, RegExp][] = [
@@ -207,7 +207,7 @@ describe("an invalid valuation is a dead letter with its reason and position, an
     }
   });
 
-  it("measured long before the previous valuation, or too far ahead of all clocks", async () => {
+  it("was measured long before the previous valuation, or too far ahead of all clocks", async () => {
     const [early, ahead, far] = [harness.account(), harness.account(), harness.account()];
     const old = body(early, { measuredAt: new Date(Date.now() - HOUR_MS).toISOString() });
     const tomorrow = body(ahead, { measuredAt: new Date(Date.now() + 23 * HOUR_MS).toISOString() });

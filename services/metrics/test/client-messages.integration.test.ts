@@ -84,7 +84,7 @@ async function expectServed(one: LiveClient): Promise<void> {
   expect(one.closeCode).toBeNull();
 }
 
-describe("an invalid message is answered INVALID_MESSAGE, once, and the socket stays open", () => {
+describe("a message is answered INVALID_MESSAGE once, on a socket that stays open,", () => {
   const after = (literal: string) => (): string => `${message().slice(0, -1)},"afterSequence":${literal}}`;
 
   it.each<[string, string | (() => string)]>([
@@ -99,7 +99,7 @@ describe("an invalid message is answered INVALID_MESSAGE, once, and the socket s
     ["two messages in one", () => message() + message()],
     ["NaN", after("NaN")],
     ["-Infinity", after("-Infinity")],
-  ])("not JSON: %s", async (_name, text) => {
+  ])("if it is not JSON: %s", async (_name, text) => {
     const answers = await answersTo(typeof text === "string" ? text : text());
     expect(answers).toEqual([{ type: "error", code: "INVALID_MESSAGE", error: NO_JSON }]);
   });
@@ -115,7 +115,7 @@ describe("an invalid message is answered INVALID_MESSAGE, once, and the socket s
     ["type", '{"type":"dance"}'],
     ["type", '{"type":"Subscribe"}'],
     ["type", '{"type":"account.metrics"}'],
-  ])("not an object or an unknown type, reported as invalid %s: %s", async (field, text) => {
+  ])("if it is not an object or has an unknown type, reported as invalid %s: %s", async (field, text) => {
     const error = expect.stringMatching(new RegExp(`^Invalid message: ${field}: .`)) as string;
     expect(await answersTo(text)).toEqual([{ type: "error", code: "INVALID_MESSAGE", error }]);
   });
@@ -129,7 +129,7 @@ describe("an invalid message is answered INVALID_MESSAGE, once, and the socket s
     ["subscribe", "unsubscribe"].flatMap((type) =>
       Object.entries(wrong).flatMap(([field, values]) => values.map((value) => [type, field, value] as const)),
     ),
-  )("%s with an invalid %s: %j; the error repeats the ids that are text", async (type, field, value) => {
+  )("if it is %s with an invalid %s: %j; the error repeats the ids that are text", async (type, field, value) => {
     const named = { serverId: harness.serverId, accountNumber: account, [field]: value };
     const repeated = Object.fromEntries(Object.entries(named).filter(([, one]) => typeof one === "string"));
     const error = expect.stringMatching(new RegExp(`^Invalid message: ${field}: .`)) as string;
@@ -138,7 +138,7 @@ describe("an invalid message is answered INVALID_MESSAGE, once, and the socket s
   });
 
   it.each(["-1", "1.5", "-0.5", '"1"', "null", "true", "[]", "{}", "9007199254740992", "1e400"])(
-    "subscribe with the invalid afterSequence %s",
+    "if it is subscribe with the invalid afterSequence %s",
     async (literal) => {
       const error = expect.stringMatching(/^Invalid message: afterSequence: ./) as string;
       const { serverId } = harness;
@@ -149,7 +149,7 @@ describe("an invalid message is answered INVALID_MESSAGE, once, and the socket s
     },
   );
 
-  it("an id of 65 characters, which the error does not repeat, and a binary message", async () => {
+  it("if it has an id of 65 characters, which the error does not repeat, or if it is binary", async () => {
     const long = "x".repeat(65);
     const [answer] = await answersTo(message({ serverId: long, accountNumber: long }));
     expect(Object.keys(answer ?? {})).toEqual(["type", "code", "error"]);
@@ -225,7 +225,7 @@ describe("an unusual but valid message", () => {
     expect(more.map(({ sequence }) => sequence)).toEqual(text().endsWith(":-0}") ? [1] : []);
   });
 
-  it("unsubscribe without a subscription is not answered; a repeated subscribe restarts the subscription", async () => {
+  it("is unsubscribe without a subscription, which is not answered, or a repeated subscribe, which restarts the subscription", async () => {
     const fresh = harness.account();
     const end = message({ type: "unsubscribe", accountNumber: fresh });
     expect(await answersTo(end)).toEqual([]);
@@ -309,7 +309,7 @@ describe("bytes that violate the protocol", () => {
     ["a ping frame of 126 bytes", 1002, clientFrame("x".repeat(126), { opcode: OPCODES.ping })],
     ["a close frame with one byte of a code", 1002, clientFrame("x", { opcode: OPCODES.close })],
     ["text that is not UTF-8", 1007, clientFrame(invalid)],
-  ])("%s: closes its own socket with %i; other sockets stay open", async (_name, code, bytes) => {
+  ])("such as %s close their own socket with %i, and no other socket", async (_name, code, bytes) => {
     const closedBefore = await closedWith(code);
     const raw = await connectRaw();
     raw.send(bytes);
@@ -318,7 +318,7 @@ describe("bytes that violate the protocol", () => {
     expect(await answersTo(message({ afterSequence: 1 }))).toMatchObject([{ type: "account.metrics.replay" }]);
   });
 
-  it("a client that closes gets the answers to its earlier messages and a close frame, then nothing", async () => {
+  it("after a close frame of the client get no answer; the client gets the answers to its earlier messages and a close frame", async () => {
     const raw = await connectRaw();
     const goodbye = Buffer.from([0x03, 0xe8]);
     raw.send(clientFrame("ping"), clientFrame(goodbye, { opcode: OPCODES.close }), clientFrame("ping"));

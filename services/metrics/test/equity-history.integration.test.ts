@@ -125,7 +125,7 @@ function expected(minutes: readonly Minute[], [fromMs, toMs, points]: Range): Pi
   return { before: first, points: [...found.values()] };
 }
 
-it("keeps the lowest equity and the deepest drawdown of every point, however long the range is", async () => {
+it("the equity history keeps the lowest equity and the deepest drawdown of every point, however long the range is", async () => {
   const minutes = randomMinutes();
   const writer = new Writer();
   await writer.write(minutes);
@@ -144,7 +144,7 @@ it("keeps the lowest equity and the deepest drawdown of every point, however lon
   for (const range of ranges) expect(await read(writer.account, range)).toEqual(expected(minutes, range));
 });
 
-it("a new process for each minute stores as many rows of hours as one process for all; missing rows do not change the history", async () => {
+it("a process that restarts every minute stores as many hourly rows as one that does not; missing hourly rows do not change the equity history", async () => {
   const minutes = randomMinutes();
   const [steady, restarted] = [new Writer(), new Writer()];
   const half = Math.floor(minutes.length / 2);
@@ -171,7 +171,7 @@ it("a new process for each minute stores as many rows of hours as one process fo
   }
 });
 
-it("uses the last equity of minutes of an earlier release, which have no lowest equity", async () => {
+it("the equity history uses the last equity of minutes of an earlier release, which have no lowest equity", async () => {
   const writer = new Writer();
   await writer.write([{ atMs: firstMs, equity: 100_000, lowest: 50_000 }]);
   const forget = statement(
@@ -183,7 +183,7 @@ it("uses the last equity of minutes of an earlier release, which have no lowest 
   expect(points).toMatchObject([{ equity: 1_000, lowest: 1_000, highest: 1_000 }]);
 });
 
-it("has no minute past its retention, and none of a deleted account", async () => {
+it("the equity history has no minute past its retention, and no minute of a deleted account", async () => {
   const writer = new Writer();
   const minutes = [0, 1, 2, 3].map((hour) => ({ atMs: firstMs + hour * HOUR_MS, equity: 100_000, lowest: 100_000 }));
   await writer.write(minutes);

@@ -55,7 +55,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-it("the example gets every sample once, across cuts and its own restart, and reconciles if samples are no longer kept", async () => {
+it("the example client gets every sample once, despite cut connections and its own restart, and reads the account again if samples are no longer kept", async () => {
   const account = harness.account();
   await harness.value(account, [100_000]);
   await sampleIs(account, 1);
@@ -92,7 +92,7 @@ it("the example gets every sample once, across cuts and its own restart, and rec
   expect(readFileSync(journalOf(account), "utf8")).not.toContain("tradingPasswordSet");
 });
 
-it("the example ends when its key is revoked, and does not reconnect", async () => {
+it("the example client ends when its key is revoked, and does not reconnect", async () => {
   const key = keyEntry({ organizationId: harness.organizationId });
   await harness.putDirectory(key.entry);
   const account = harness.account();

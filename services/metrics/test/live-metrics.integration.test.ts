@@ -151,7 +151,7 @@ describe("a connection", () => {
     expect(Date.now() - revokedMs).toBeLessThan(2_000);
   });
 
-  it("loses only the subscription when the account is deleted, and the account is no longer found", async () => {
+  it("loses only the subscription of an account that is deleted, and the account is no longer found", async () => {
     const account = harness.account();
     const client = await connect();
     client.subscribe(harness.serverId, account, 0);
@@ -201,7 +201,7 @@ describe("a connection", () => {
 });
 
 describe("the route for the newest samples", () => {
-  it("returns samples in request order, null for an account without samples, and rejects a wrong token and the gateway's", async () => {
+  it("returns samples in the order of the request, null for an account without samples, and rejects a wrong token and the gateway's token", async () => {
     const account = harness.account();
     await harness.value(account, [4_200]);
     await eventually(async () => expect(await harness.samplesOf(account)).toHaveLength(1));

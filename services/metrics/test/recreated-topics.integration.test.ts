@@ -45,7 +45,7 @@ async function follow(account: string, afterSequence: number): Promise<LiveClien
 }
 
 it(
-  `${RECREATED.map(({ name }) => name).join(", ")} deleted and recreated: the process ends or continues the stream, and its next start continues every sequence`,
+  `${RECREATED.map(({ name }) => name).join(", ")} are deleted and recreated: the process ends or continues the stream, and its next start continues every sequence`,
   async () => {
     const busy = harness.account();
     let idle = harness.account();

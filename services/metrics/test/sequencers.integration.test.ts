@@ -104,7 +104,7 @@ it(
 );
 
 it(
-  "sequencers continue the sequence of an account that was idle before the takeover, and keep its window for new stream processes",
+  "sequencers continue the sequence of an account that was idle before the takeover, and keep the account's window for new stream processes",
   { timeout: TEST_TIMEOUT_MS },
   async () => {
     const accounts = accountsOfAll();

@@ -51,7 +51,7 @@ it("a deleted account gets no rows from a writer that already had its samples", 
   expect(await store.states([account])).toEqual(new Map());
 });
 
-it("drops the days before the first kept day, and keeps all later days", async () => {
+it("the snapshot store drops the days before the first kept day, and keeps all later days", async () => {
   const days = statement<{ name: string }>(
     "test_days",
     `select relname as name from pg_inherits join pg_class on pg_class.oid = inhrelid
@@ -68,7 +68,7 @@ it("drops the days before the first kept day, and keeps all later days", async (
   expect(await names()).toContain(dayOf(today + DAY_MS));
 });
 
-it("does not drop a day that is in use, blocks no reader, and drops the day at the next call", async () => {
+it("the snapshot store does not drop a day that is in use, blocks no reader, and drops the day at the next call", async () => {
   const [old, kept] = [today - (KEPT_DAYS + 5) * DAY_MS, today - (KEPT_DAYS + 4) * DAY_MS];
   await store.createDays(old, old);
   const name = new Date(old).toISOString().slice(0, 10).replaceAll("-", "");

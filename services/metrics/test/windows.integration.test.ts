@@ -142,7 +142,7 @@ describe("a stream process that follows accounts at the windows processes", () =
     await one.until(() => one.last(withoutSamples) === 1);
   });
 
-  it("has no gap while a process that holds its accounts is killed or stopped, and after it has returned", async () => {
+  it("has no gap while a process that holds its accounts is killed or stopped, and after this process has returned", async () => {
     const one = await client();
     const numbers = await accountsOfBoth();
     for (const number of numbers) one.subscribe(harness.serverId, number, 0);

@@ -138,7 +138,7 @@ async function expectSums(sums: object): Promise<void> {
   expect(derived).toEqual(kept);
 }
 
-test("both releases record until entries go to tables by month; then the previous release cannot record, and no entry counts twice", async () => {
+test("both releases record credit ledger entries until each month has its own table; then only this release can, and no entry counts twice", async () => {
   const { context, database } = harness;
   const monthsFrom = statement<{ months_from: number; now: number }>(
     "test_months_from",

@@ -96,7 +96,7 @@ async function expectSums(organizationId: string, sums: object): Promise<void> {
   expect(derived).toEqual(kept);
 }
 
-test("an entry that is recorded before the end of a month and again after it counts once", async () => {
+test("an entry that is recorded at the end of a month, and again in the next month, counts once", async () => {
   const organizationId = await organizationWith(harness, 100);
   const entries = someEntries(organizationId);
   await record(entries);
@@ -134,7 +134,7 @@ test.each([
   ["made and released in the month before", 0, 1],
   ["made two months ago and released in the month before", 1, 1],
   ["made three months ago and released in this month", 3, 0],
-])("a repeated command does not stay reserved if its reservation was %s", async (...row) => {
+])("a repeated command does not keep credits reserved if its reservation was %s", async (...row) => {
   const [, monthsOpen, monthsSince] = row;
   const { context } = harness;
   const organizationId = await organizationWith(harness, 100);
@@ -161,7 +161,7 @@ async function epochMs(organizationId: string): Promise<number> {
   return (row?.epoch ?? 0) * 1_000;
 }
 
-test("an entry of weeks ago is looked for in all kept months, and refused if a dropped month may have had it", async () => {
+test("an entry of weeks ago is recorded unless a kept month has it, and is refused if a dropped month may have had it", async () => {
   const organizationId = await organizationWith(harness, 100);
   const nowMs = Date.now() + 100 * DAY_MS;
   const entries = someEntries(organizationId);
@@ -260,7 +260,7 @@ test("after months are dropped, wallets keep their sums, and the usage list has 
   ]);
 });
 
-test("pages over many months neither repeat nor skip a line, and read few entries", async () => {
+test("pages of usage over many months neither repeat nor skip a line, and read few entries", async () => {
   const organizationId = await organizationWith(harness, 1_000);
   const LINES = 60;
   const atMs = Date.now();
@@ -363,7 +363,7 @@ const waitingDrops = statement<{ count: number }>(
   `select count(*) from pg_stat_activity where wait_event_type = 'Lock' and query like '%drop_credit_month%' and pid <> pg_backend_pid()`,
 );
 
-test("a shard with an old epoch records only after its epoch is raised; the current and the next month have partitions", async () => {
+test("a wallet shard with an old epoch records entries only after its epoch is raised; the current and the next month have partitions", async () => {
   const age = statement<object>("test_age_shard", `update tags set epoch = epoch - 2 * 86400 where tag = 7`);
   const fresh = await startLedger();
   try {

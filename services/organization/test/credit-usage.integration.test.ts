@@ -35,7 +35,7 @@ async function expectSum(organizationId: string): Promise<void> {
   expect(lines.reduce((sum, line) => sum + line.credits, 0)).toBe(kept.consumed + kept.reserved);
 }
 
-test("every billed request and reservation is a line, newest first; releases are negative, purchases are no lines", async () => {
+test("every billed request and reservation is a usage line, newest first; a release is a negative line, and a purchase is no line", async () => {
   const { context } = harness;
   const organizationId = await organizationWith(harness, 1_000);
   await read(context, organizationId, 3);
@@ -69,7 +69,7 @@ test("every billed request and reservation is a line, newest first; releases are
   );
 });
 
-test("a refunded request has a second, negative line", async () => {
+test("a refunded request has a second, negative usage line", async () => {
   const { context } = harness;
   const organizationId = await organizationWith(harness, 100);
   await recordRefund(organizationId);
@@ -97,7 +97,7 @@ async function recordRefund(organizationId: string): Promise<void> {
   await refund(context.redis, request);
 }
 
-test("a reservation that is recorded with its settlement is listed once, with the right sum after each step", async () => {
+test("a reservation that is recorded together with its settlement is one usage line, and repeating the settlement changes no sum", async () => {
   const { context } = harness;
   const organizationId = await organizationWith(harness, 100);
   const commandId = await reserve(context, organizationId, 9);
@@ -110,7 +110,7 @@ test("a reservation that is recorded with its settlement is listed once, with th
   expect((await usage(organizationId)).usage).toMatchObject([{ credits: 9, commandId, xRequestId: "request" }]);
 });
 
-test("pages split the list, and free requests are no lines", async () => {
+test("pages split the list of usage lines, and free requests are no lines", async () => {
   const { context } = harness;
   const organizationId = await organizationWith(harness, 1_000);
   for (let price = 0; price < 12; price += 1) await read(context, organizationId, price);

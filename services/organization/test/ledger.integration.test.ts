@@ -187,7 +187,7 @@ test("reservations of unpublished commands are released minutes after the comman
   await expectWallet(harness, organizationId, { available: 93, reserved: 7, consumed: 0 });
 });
 
-test("a release reaches Redis although the process dies after recording it", async () => {
+test("a release reaches Redis although the process that recorded it dies", async () => {
   const { context, commands } = harness;
   const organizationId = await organizationWith(harness, 100);
   await reserve(context, organizationId, 5);
@@ -216,7 +216,7 @@ test("a settlement uses the reserved price, not the price in the final event, al
   await expectWallet(harness, organizationId, { available: 90, reserved: 0, consumed: 10 });
 });
 
-test("a command that is repeated after Redis lost it and the ledger settled it is charged once", async () => {
+test("a request that is repeated after Redis lost its record and the ledger settled its command is charged once", async () => {
   const { context, commands } = harness;
   const organizationId = await organizationWith(harness, 100);
   const commandId = await reserve(context, organizationId, 5);
@@ -232,7 +232,7 @@ test("a command that is repeated after Redis lost it and the ledger settled it i
   await expectWallet(harness, organizationId, { available: 95, reserved: 0, consumed: 5 });
 });
 
-test("a command that is repeated long after its release does not stay reserved", async () => {
+test("if a request is repeated long after its reservation was released, the new reservation does not stay", async () => {
   const { context, commands } = harness;
   const organizationId = await organizationWith(harness, 100);
   const commandId = await reserve(context, organizationId, 5);

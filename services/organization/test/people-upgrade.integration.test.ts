@@ -105,7 +105,7 @@ test("audit entries wait for the console service in order, including entries of 
   expect(await waiting()).toMatchObject([{}, { eventId }, { eventId: later }]);
 });
 
-test("a user is offered until the console service has the newest version", async () => {
+test("a user of the previous release is offered to the console service until that service has the user's newest version", async () => {
   const [user] = await users.unmoved(10);
   expect(user).toEqual({
     userId,

@@ -47,7 +47,7 @@ beforeAll(async () => {
 afterAll(() => harness.stop());
 
 test.each(["in one batch", "after each request", "with the settlement"])(
-  "the credits of a command are consumed once, also if its earlier reservations were released because the command was not published; usage is recorded %s",
+  "with usage recorded %s, the credits of a command are consumed once, even if earlier reservations were released because the command was not published",
   async (read) => {
     const { context } = harness;
     const organizationId = await organizationWith(harness, 100);
@@ -182,7 +182,7 @@ function redisWithoutReplies(): LedgerHarness["context"]["redis"] {
 test.each([
   ["by a retry while Redis still remembers the change", 10, false],
   ["by a sync if Redis may have forgotten the change", 61, true],
-])("a change whose reply was lost is applied once: %s", async (_what, minutes, isForgotten) => {
+])("a change of a wallet is applied once if the reply of Redis was lost: %s", async (_what, minutes, isForgotten) => {
   const { context } = harness;
   const organizationId = await organizationWith(harness, 100);
   const shard = shardOf(organizationId);
@@ -278,7 +278,7 @@ test("two processes that concurrently settle commands with released reservations
   for (const id of [one, other]) await expectWallet(harness, id, { available: 90, reserved: 0, consumed: 10 });
 });
 
-test("a reservation that is read again long after its settlement changes nothing", async () => {
+test("a reservation that is read again from the usage stream, long after its settlement, changes nothing", async () => {
   const { context } = harness;
   const organizationId = await organizationWith(harness, 100);
   const shard = shardOf(organizationId);

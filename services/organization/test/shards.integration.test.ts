@@ -137,7 +137,7 @@ test("while a node is lost, usage, settlements, purchases, syncs and deletions o
   expect(await redis.commands.hget(recordKey(shardOf(other), commands[1]?.commandId ?? ""), "message")).toBeNull();
 });
 
-test("a new connection to the cluster starts while the node is lost; earlier connections reach the other shards", async () => {
+test("a new connection to the cluster starts while a node is lost; an earlier connection reaches the shards of the other nodes", async () => {
   const url = cluster.masters.map((master) => master.url);
   const other = await startRedis({
     url,

@@ -151,7 +151,7 @@ async function recordWithoutRequest(command: {
   await harness.context.store.transaction((tx) => recordUnderLocks(tx, entries, command.atMs));
 }
 
-test("each day and operation is the sum of its lines, also with refunds, repeats, and late or reordered entries", async () => {
+test("the usage of each day and operation is the sum of its usage lines, also with refunds, repeats, and late or reordered entries", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 20 }), async (steps) => {
       const organizationId = await organizationWith(harness, 1_000);
@@ -180,7 +180,7 @@ test("a release that is recorded before its request stays on its day, and later 
   ]);
 });
 
-test("a reservation that a sync recorded counts for the request's operation after request and release were recorded together", async () => {
+test("a reservation that a sync recorded counts for the request's operation after the request and the release are recorded together", async () => {
   const { context } = harness;
   const organizationId = await organizationWith(harness, 100);
   const commandId = await reserve(context, organizationId, 7);
@@ -197,7 +197,7 @@ test("a reservation that a sync recorded counts for the request's operation afte
   expect(await kept(organizationId)).toMatchObject([{ operation: "getCommand", requests: 1, credits: 0 }]);
 });
 
-test("days that the migration computes equal days that are updated with each entry", async () => {
+test("the migration computes the same usage by day as the updates with each entry", async () => {
   const organizationId = await organizationWith(harness, 1_000);
   const ends = (action: "consume" | "release", daysAgo: number): End => ({ action, daysAgo, times: 1, blind: false });
   await carryOut(organizationId, [
@@ -217,7 +217,7 @@ test("days that the migration computes equal days that are updated with each ent
   expect(await kept(organizationId)).toEqual(before);
 });
 
-test("the answer has each of the wanted days of one organization, oldest first, with the most expensive operations first", async () => {
+test("usage by day has each requested day of one organization, oldest first, and for each day the most expensive operations first", async () => {
   const { context } = harness;
   const [organizationId, other] = [await organizationWith(harness, 100), await organizationWith(harness, 100)];
   await read(context, organizationId, 3);

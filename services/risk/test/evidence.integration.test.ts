@@ -352,7 +352,7 @@ describe("evidence of an interval", () => {
   const read = (accountNumber: string, from: string, to: string) =>
     callRouteRaw(risk, RISK_ROUTES.getIntervalEvidence, { params: { serverId, accountNumber }, query: { from, to } });
 
-  it("has the valuations that were measured in it, both ends included, and their samples", async () => {
+  it("has the valuations that were measured in the interval, both ends included, and their samples", async () => {
     const accountNumber = anyAccountNumber();
     const logged = await writeValuations({ producer, serverId }, accountNumber, Date.now() - EQUITIES.length * 1_000);
     await writeSamples({ producer, serverId }, logged);

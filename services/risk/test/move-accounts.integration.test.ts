@@ -75,7 +75,7 @@ function kafka(grownTo: number | null): KafkaConnection {
   });
 }
 
-it("moves each account whose partition changed, with its rules and state; its active rules then apply from offset 0 of the new partition", async () => {
+it("after a growth each account whose partition changed is moved with its rules and state; its active rules apply from offset 0 there", async () => {
   const serverId = randomUUID();
   const numbers = Array.from({ length: ACCOUNTS }, (_, number) => String(10_000_000 + number));
   const among = (partitions: number) => (key: string) => partitionOfKey(key, partitions);
@@ -113,7 +113,7 @@ it("moves each account whose partition changed, with its rules and state; its ac
     expect(partition).toBe(homeOf(number, AFTER));
 });
 
-it("rejects partitions that `kapi admin partitions grow` did not add", async () => {
+it("partitions that `kapi admin partitions grow` did not add are rejected", async () => {
   await expect(moveAccounts(database, kafka(AFTER), 2 * AFTER, () => 0)).rejects.toThrow(
     "only `kapi admin partitions grow` may change the number",
   );

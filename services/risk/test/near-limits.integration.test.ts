@@ -125,7 +125,7 @@ function near(query: Partial<NearLimitQuery> & { readonly serverIds: readonly st
   return listNearLimits({ reader, clock: systemClock }, { ...all, ...query });
 }
 
-it("lists accounts by the distance from their nearest loss limit, the nearest first, each account once, page by page", async () => {
+it("the list of near limits has each account once, page by page, by the distance from its nearest loss limit, the nearest first", async () => {
   const serverId = randomUUID();
   await track(serverId, "1001", 9_504);
   await track(serverId, "1002", 9_900);
@@ -146,7 +146,7 @@ it("lists accounts by the distance from their nearest loss limit, the nearest fi
   expect(rest.limits.map(({ accountNumber }) => accountNumber)).toEqual(["1002", "1003"]);
 });
 
-it("lists the accounts within 1 % of their daily limit, without those that have breached it", async () => {
+it("the list of near limits can show only the accounts within 1 % of their daily limit, without those that have breached it", async () => {
   const serverId = randomUUID();
   await track(serverId, "2001", 9_505);
   await track(serverId, "2002", 9_505.01);
@@ -157,7 +157,7 @@ it("lists the accounts within 1 % of their daily limit, without those that have 
   expect(total).toBe(1);
 });
 
-it("does not show the daily limit of a day that is over", async () => {
+it("the list of near limits does not show the daily limit of a day that is over", async () => {
   const serverId = randomUUID();
   await track(serverId, "3001", 9_501, { measuredAtMs: Date.now() - DAY_MS });
   const { limits } = await near({ serverIds: [serverId] });
@@ -165,7 +165,7 @@ it("does not show the daily limit of a day that is over", async () => {
   expect((await near({ serverIds: [serverId], type: "dailyLoss" })).total).toBe(0);
 });
 
-it("lists the breaches of servers since a time, newest first, without warnings", async () => {
+it("the list of recent breaches has the breaches of servers since a time, newest first, without warnings", async () => {
   const [serverId, other] = [randomUUID(), randomUUID()];
   const add = async (server: string, kind: string, at: string): Promise<string> => {
     const id = randomUUID();
@@ -189,7 +189,7 @@ it("lists the breaches of servers since a time, newest first, without warnings",
   expect(last).toMatchObject({ total: 2, breaches: [{ id: first }], next: null });
 });
 
-it("lists the accounts of a template page by page, without those that have rules of their own now", async () => {
+it("the list of a template's accounts is read page by page, and leaves out the accounts that have rules of their own now", async () => {
   const serverId = randomUUID();
   await database.query(INSERT_TEMPLATE, [serverId, "active"]);
   const add = (

@@ -177,7 +177,7 @@ it("a process acquires a partition although Kafka has deleted the group, whose g
   await next.checkpoint();
 });
 
-it("compares valuations with rules whose activation was committed, also if the reply was lost", async () => {
+it("valuations are compared with rules whose activation was committed, also if the reply was lost", async () => {
   const account = anyAccountNumber();
   const owner = startMember(NO_TOKENS, async (work) => {
     await commands.transact(work);
@@ -190,7 +190,7 @@ it("compares valuations with rules whose activation was committed, also if the r
   expect(await database.query(BREACHES, [account])).toEqual([{ log_offset: 0 }]);
 });
 
-it("compares valuations with rules whose activation was committed, also if every attempt seemed to fail", async () => {
+it("valuations are compared with rules whose activation was committed, also if every attempt to activate them seemed to fail", async () => {
   const account = anyAccountNumber();
   let isFirst = true;
   const owner = startMember(NO_TOKENS, async (work) => {
@@ -206,7 +206,7 @@ it("compares valuations with rules whose activation was committed, also if every
   expect(await database.query(BREACHES, [account])).toEqual([{ log_offset: 0 }]);
 });
 
-it("makes new rules active from no earlier offset than the rules that a crashed process made active", async () => {
+it("new rules become active from no earlier offset than the rules that a crashed process made active", async () => {
   const account = anyAccountNumber();
   const log = [0, 1, 2].map((offset) => lossAt(offset, account, 0));
   const crashed = startMember();
@@ -230,7 +230,7 @@ it("makes new rules active from no earlier offset than the rules that a crashed 
   expect(await database.query(BREACHES, [account])).toEqual([]);
 });
 
-it("makes new rules active only from an offset after the valuations that a crashed process has compared", async () => {
+it("new rules become active only from an offset after the valuations that a crashed process has compared", async () => {
   const account = anyAccountNumber();
   const crashed = startMember();
   crashed.assign([partition], 1);
@@ -249,7 +249,7 @@ it("makes new rules active only from an offset after the valuations that a crash
   expect(await database.query(BREACHES, [account])).toEqual([]);
 });
 
-it("activates rules although more rules than fit in a round wait on a partition that has valuations to compare first", async () => {
+it("rules are activated although more rules than fit in a round wait on another partition, which has valuations to compare first", async () => {
   const account = anyAccountNumber();
   const owner = startMember();
   const behind = partition;
@@ -264,7 +264,7 @@ it("activates rules although more rules than fit in a round wait on a partition 
   expect(await database.query(ACTIVE, [account])).toEqual([{ version: 1, log_offset: 0 }]);
 });
 
-it("activates the rules of a partition although those of another partition cannot be activated", async () => {
+it("the rules of a partition are activated although the rules of another partition cannot be activated", async () => {
   const account = anyAccountNumber();
   const [owner, other] = [startMember(), startMember()];
   other.assign([partition], 2);
@@ -277,7 +277,7 @@ it("activates the rules of a partition although those of another partition canno
   expect(await database.query(ACTIVE, [account])).toEqual([{ version: 1, log_offset: 0 }]);
 });
 
-it("rejects valuations with a RetryableError if the cluster does not answer after an assignment", async () => {
+it("valuations are rejected with a RetryableError if the cluster does not answer after an assignment", async () => {
   const account = anyAccountNumber();
   const owner = startMember();
   owner.assign([partition], 1);
@@ -288,7 +288,7 @@ it("rejects valuations with a RetryableError if the cluster does not answer afte
   await owner.addValuations(partition, [lossAt(0, account, 0)]);
 });
 
-it("records a breach while a checkpoint waits for the database", async () => {
+it("a breach is recorded while a checkpoint waits for the database", async () => {
   const account = anyAccountNumber();
   const owner = startMember();
   owner.assign([partition], 1);
@@ -314,7 +314,7 @@ it("records a breach while a checkpoint waits for the database", async () => {
   expect(commitOffset()).toBe(2n);
 });
 
-it("a breach that the next owner finds when rules change has the offset of its valuation, but no offset if the topic was recreated or the account has moved to another partition", async () => {
+it("a breach that the next owner finds with changed rules has its valuation's offset, but none if the topic was recreated or the account moved", async () => {
   const breachAfter = async ({ topicId = "topic", isMoved = false }) => {
     const account = anyAccountNumber();
     partition += 1;

@@ -83,7 +83,7 @@ async function recreate(): Promise<void> {
 }
 
 it(
-  "rules apply to the valuations of the recreated topic",
+  "after trading.valuations was deleted and recreated, rules apply to the valuations of the new topic",
   async () => {
     const accountNumber = anyAccountNumber();
     await setRules(accountNumber);

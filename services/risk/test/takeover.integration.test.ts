@@ -225,7 +225,7 @@ async function readAll(topic: TopicContract): Promise<{ partition: number; offse
 }
 
 it(
-  `finds each breach of the log once, and no other, while processes are killed and paused (seed ${SEED})`,
+  `the risk service finds each breach in the log once, and no other, while processes are killed and paused (seed ${SEED})`,
   async () => {
     const accounts = Array.from({ length: ACCOUNTS }, (): Account => ({
       accountNumber: anyAccountNumber(),

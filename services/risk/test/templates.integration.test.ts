@@ -248,7 +248,7 @@ it("a template never replaces rules that were set on an account, also if they ar
   expect((await versions())[own]).toEqual([...(before[own] ?? []), "own "]);
 });
 
-it("deleting rules with `useTemplate` gives an account the rules of the matching template, and fails if none matches", async () => {
+it("deleting rules with `useTemplate` gives an account the rules of the matching template, and fails if no template matches", async () => {
   const account = addAccount("Phase 1 Ada");
   const other = addAccount("Funded");
   await carryOut({ operation: "risk.set_rules", payload: { rules: [limit(3)] } }, account);
@@ -282,7 +282,7 @@ it("a template applies to accounts that are created, renamed or enabled later on
   expect(await versions()).toEqual(expected);
 });
 
-it("a renamed account gets the rules of the template that matches it, and stays with its template if none does", async () => {
+it("a renamed account gets the rules of the template that matches its new name, and keeps its template if no template matches", async () => {
   const accountNumber = addAccount("Phase 1 Ada");
   await setTemplate("one", [limit(10)], { nameStartsWith: "Phase 1" }, true);
   await setTemplate("two", [limit(20)], { nameStartsWith: "Phase 2" }, true);
@@ -300,7 +300,7 @@ it("a renamed account gets the rules of the template that matches it, and stays 
   expect((await versions())[accountNumber]?.at(-1)).toBe("one/2 11");
 });
 
-it("of two templates that match an account, the one that was created first applies", async () => {
+it("of two templates that match an account, the template that was created first applies", async () => {
   const account = addAccount("Phase 1 Ada");
   await setTemplate("wide", [limit(10)], { status: ["active"] });
   await setTemplate("narrow", [limit(20)], { nameStartsWith: "Phase 1" });

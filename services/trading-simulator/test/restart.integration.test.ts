@@ -91,21 +91,24 @@ async function tradingAccount(running: Running, serverId: string): Promise<strin
 }
 
 describe("a restart", () => {
-  it.each(["SIGTERM", "SIGKILL"] as const)("after %s restores everything", async (signal) => {
-    const first = await startTradingServer(environment);
-    const serverId = await configuredServer(first);
-    const account = await tradingAccount(first, serverId);
-    await first.control("PUT", `/servers/${serverId}/market`, { paused: true });
-    const before = await view(first, serverId, account);
-    // Answered changes are stored, even if the states of their accounts are not stored yet.
-    await first.kill(signal);
+  it.each(["SIGTERM", "SIGKILL"] as const)(
+    "after %s restores the account, its history, positions and orders, and the prices",
+    async (signal) => {
+      const first = await startTradingServer(environment);
+      const serverId = await configuredServer(first);
+      const account = await tradingAccount(first, serverId);
+      await first.control("PUT", `/servers/${serverId}/market`, { paused: true });
+      const before = await view(first, serverId, account);
+      // Answered changes are stored, even if the states of their accounts are not stored yet.
+      await first.kill(signal);
 
-    const second = await startTradingServer(environment);
-    expect(await view(second, serverId, account)).toEqual(before);
-    const again = await second.client.change(serverId, [deposit(account, 1)]);
-    expect(again).toMatchObject([{ status: "applied", event: { balanceMinor: 1_000_500 - 300 + 500 + 1 } }]);
-    await second.kill("SIGTERM");
-  });
+      const second = await startTradingServer(environment);
+      expect(await view(second, serverId, account)).toEqual(before);
+      const again = await second.client.change(serverId, [deposit(account, 1)]);
+      expect(again).toMatchObject([{ status: "applied", event: { balanceMinor: 1_000_500 - 300 + 500 + 1 } }]);
+      await second.kill("SIGTERM");
+    },
+  );
 
   it("between commit and publish loses no event: all arrive in order, and the account is valued", async () => {
     const first = await startTradingServer(environment);

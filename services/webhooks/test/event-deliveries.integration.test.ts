@@ -62,7 +62,7 @@ describe("an event", () => {
     expect(event.deliveries.map(({ endpointId }) => endpointId)).not.toContain(other.id);
   });
 
-  it("of another organization, an unknown event and a malformed event id are 404", async () => {
+  it("of another organization is 404, as are an unknown event and a malformed event id", async () => {
     const foreign = account("account.enabled");
     await harness.publish(TOPICS.accountEvents, foreign);
     const own = account("account.enabled", { organizationId: harness.organizationId });
@@ -74,8 +74,8 @@ describe("an event", () => {
   });
 });
 
-describe("the list for an account", () => {
-  it("has the account's events, newest first and page by page, each with its deliveries, and no event of another account", async () => {
+describe("the list of an account's events", () => {
+  it("has them newest first and page by page, each with its deliveries, and no event of another account", async () => {
     receiver.answer = status(200);
     const owner = { ...anyOwner(), organizationId: harness.organizationId };
     const sent = [0, 1, 2].map(() => account("account.updated", owner));

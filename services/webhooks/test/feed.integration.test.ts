@@ -47,7 +47,7 @@ async function readAll(organizationId: string, limit: number, after?: string): P
   }
 }
 
-it("a reader that continues from `next` gets every event of the feed once, with concurrent writers", async () => {
+it("a reader that continues from `next` gets every event of the feed once, even while events are being written", async () => {
   const organizationId = randomUUID();
   const written: string[] = [];
   let writing = true;
@@ -75,7 +75,7 @@ it("a reader that continues from `next` gets every event of the feed once, with 
   expect(new Set(read)).toEqual(new Set(written));
 });
 
-it("the feed gives each account gapless sequences in feed order, despite repeats", async () => {
+it("the feed numbers the events of each account without a gap, in the order of the feed, even if events are repeated", async () => {
   const organizationId = randomUUID();
   const serverId = randomUUID();
   const events = Array.from({ length: 60 }, (_, index) =>
@@ -101,7 +101,7 @@ const MAKE_OVERDUE = statement<never>(
   "update waiting_events set waiting_since = now() - interval '6 minutes' where event_id = $1::uuid",
 );
 
-it("the store records events in the order of their source; after the maximum wait, it records them although an older event is missing", async () => {
+it("the store records events in the order of their source; after the maximum wait, it records an event although an older event is missing", async () => {
   const organizationId = randomUUID();
   const account = { serverId: randomUUID(), accountNumber: "10000002" };
   const of = (...place: Parameters<typeof at>) => event(organizationId, { ...account, place: at(...place) });

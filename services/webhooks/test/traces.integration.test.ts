@@ -45,7 +45,7 @@ async function publishTraced(value: object): Promise<string> {
 }
 
 describe("an attempt to deliver", () => {
-  it("is a child span of the processing of its event, also when retried, and sends its own traceparent", async () => {
+  it("is a child span of the processing of the event, also when retried, and sends the traceparent of its own span", async () => {
     receiver.answer = status(503);
     const { id } = await harness.createEndpoint({ url: receiver.url });
     const event = newEvent();

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 
 import { commands } from "./page.ts";
 
-it("the second shell command that npm start prints reads the kapi command that the first one queues", () => {
+it("npm start prints two shell commands: the first queues a command of kapi, and the second reads the same command", () => {
   const organizationId = "0b0c8a3e-5b0e-4c56-9f0a-111111111111";
   const demo = {
     baseUrl: "http://127.0.0.1:8080",

@@ -30,7 +30,7 @@ describe("the console's page", () => {
     expect(await built()).toBe(false);
   });
 
-  it("names, directly or through its files, exactly the files in the assets folder, and has no inline code", async () => {
+  it("refers, directly or through its files, to exactly the files in the assets folder, and has no inline code", async () => {
     await built();
     const page = readFileSync(PAGE, "utf8");
     const files = readdirSync(ASSETS);
@@ -46,7 +46,7 @@ describe("the console's page", () => {
     expect(page).not.toMatch(/<style|style=|<script(?![^>]* src=)/);
   });
 
-  it("two builds at the same time both succeed, and the page is not built again", async () => {
+  it("is built by two builds at the same time without an error, and not again afterwards", async () => {
     age();
     expect(await Promise.all([built(), built()])).toEqual([true, true]);
     expect(await built()).toBe(false);

@@ -26,7 +26,7 @@ describe("the environment of a process with several services", () => {
   const services = ["gateway", "command-status", "console"];
   const environment = combinedEnvironment(services, options, { gateway: { USAGE_STREAM_LIMIT: "5" } });
 
-  it.each(services)("gives %s the variables that it has in a process of its own", (service) => {
+  it.each(services)("gives %s the same variables as a process in which this service runs alone", (service) => {
     const alone = Object.entries(serviceEnvironment(service, options)).filter(([, value]) => value !== undefined);
     expect(variablesOf(service, environment)).toMatchObject(Object.fromEntries(alone));
   });

@@ -32,23 +32,23 @@ describe("the ports of a stack", () => {
     expect(second.of("live")).not.toBe(second.of("gateway"));
   });
 
-  it("a taken default is replaced by a free port", async () => {
+  it("include no default port that is in use: a free port replaces it", async () => {
     const ports = await choosePorts(folder, ["gateway"], {}, { gateway: taken });
     expect(ports.of("gateway")).not.toBe(taken);
   });
 
-  it("a requested port that is taken is an error, and the error names the service", async () => {
+  it("cannot be requested if they are in use: the error names the port and the service", async () => {
     const ports = choosePorts(folder, ["gateway"], { gateway: taken }, {});
     await expect(ports).rejects.toThrow(`Port ${taken}, the requested port of gateway, is in use.`);
   });
 
-  it("a requested port has precedence over the port of the last start", async () => {
+  it("are the requested ports, even if the last start had other ports", async () => {
     await choosePorts(folder, ["gateway"], {}, {});
     const asked = await freePort();
     expect((await choosePorts(folder, ["gateway"], { gateway: asked }, {})).of("gateway")).toBe(asked);
   });
 
-  it("a requested port is not given to another name that had it at the last start", async () => {
+  it("are not the same as at the last start if another service now requests them", async () => {
     const names = ["console", "gateway"];
     const asked = (await choosePorts(folder, names, {}, {})).of("console");
     const ports = await choosePorts(folder, names, { gateway: asked }, {});

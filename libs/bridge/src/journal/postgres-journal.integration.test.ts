@@ -50,7 +50,7 @@ function commitOf(position: number, reference: string, outcome = "{}"): CommitBa
 const outcomes = async (...references: string[]): Promise<object> =>
   Object.fromEntries(await journal.outcomesOf(SERVER, references));
 
-it("stores a commit once if the connection is lost before or after it is stored", async () => {
+it("the journal stores a commit once, also if the connection is lost before or after PostgreSQL stores the commit", async () => {
   lost = "statement";
   await journal.write(commitOf(1, "before"));
   lost = "answer";
@@ -58,7 +58,7 @@ it("stores a commit once if the connection is lost before or after it is stored"
   expect(await outcomes("before", "after")).toEqual({ before: "{}", after: "{}" });
 });
 
-it("fails if a reference is already stored, also after a lost connection", async () => {
+it("a write to the journal fails if the reference is already stored, also after a lost connection", async () => {
   await journal.write(commitOf(11, "first"));
   await expect(journal.write(commitOf(12, "first", "2"))).rejects.toThrow("journal_reference");
   lost = "statement";
@@ -66,7 +66,7 @@ it("fails if a reference is already stored, also after a lost connection", async
   expect(await outcomes("first")).toEqual({ first: "{}" });
 }, 10_000);
 
-it("fails if another row has the position", async () => {
+it("a write to the journal fails if another row has the same position", async () => {
   await journal.write(commitOf(21, "one"));
   await expect(journal.write(commitOf(21, "two"))).rejects.toThrow("another process has used position 21");
 });

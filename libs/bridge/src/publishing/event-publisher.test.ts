@@ -8,7 +8,7 @@ import { EventPublisher } from "./event-publisher.ts";
 const logger = createLogger({ service: "test", level: "silent" });
 const eventAt = (position: number): PublishableEvent => ({ position, key: "a", value: String(position) });
 
-it("publishes every event, also one that is pushed while the publishing of an earlier one ends", async () => {
+it("the publisher publishes every event, also an event that is pushed at the moment when an earlier event has been published", async () => {
   for (let turns = 0; turns < 20; turns += 1) {
     const sent: string[] = [];
     const send: Producer["send"] = (_topic, { value }) => {

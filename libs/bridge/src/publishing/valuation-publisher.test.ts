@@ -7,7 +7,7 @@ import { ValuationPublisher } from "./valuation-publisher.ts";
 
 const logger = createLogger({ service: "test", level: "silent" });
 
-it("resends only unacknowledged valuations, before newer ones", async () => {
+it("the publisher resends only unacknowledged valuations, before newer valuations", async () => {
   const sent: string[] = [];
   const rejectedOnce = new Set(["b1", "b2"]);
   const send = (_topic: unknown, { value }: OutgoingMessage): ReturnType<Producer["send"]> => {
@@ -24,7 +24,7 @@ it("resends only unacknowledged valuations, before newer ones", async () => {
   expect(sent).toEqual(["a1", "b1", "a2", "b2", "b1", "b2", "b3"]);
 });
 
-it("publishes a valuation at whichever microtask it is pushed, even while the previous run ends", async () => {
+it("the publisher sends every valuation, even one that is pushed at the moment when the previous sending ends", async () => {
   for (let turns = 0; turns < 20; turns += 1) {
     const sent: string[] = [];
     const send = (_topic: unknown, { value }: OutgoingMessage): ReturnType<Producer["send"]> => {

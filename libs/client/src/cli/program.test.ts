@@ -85,26 +85,29 @@ test("state shows an account as it was; for a time before the account began, the
   expect((await kapi(`accounts state ${account}`)).code).toBe(2);
 });
 
-test.each(["", " --follow"])("with --operation, logs reads and pays for only that operation%s", async (follow) => {
-  await kapi("accounts create --name One --leverage 100 --key one");
-  await kapi("accounts deposit 10000001 5 --key two");
-  const client = new Kapi(fake.options);
-  for (let read = 0; read < 120; read += 1) await client.credits.prices();
-  const usageReads = (): number => fake.requests.filter((request) => request.endsWith("/credits/usage")).length;
-  const running = kapi(`logs --operation depositAccountFunds --json${follow}`);
-  await vi.waitUntil(() => usageReads() > 0);
-  ended.abort();
-  const { out } = await running;
-  expect(
-    out
-      .trim()
-      .split("\n")
-      .map((line) => JSON.parse(line) as object),
-  ).toMatchObject([{ credits: 5 }]);
-  expect(usageReads()).toBe(1);
-});
+test.each(["", " --follow"])(
+  "the command logs --operation%s reads, and pays for, only the usage of that operation",
+  async (follow) => {
+    await kapi("accounts create --name One --leverage 100 --key one");
+    await kapi("accounts deposit 10000001 5 --key two");
+    const client = new Kapi(fake.options);
+    for (let read = 0; read < 120; read += 1) await client.credits.prices();
+    const usageReads = (): number => fake.requests.filter((request) => request.endsWith("/credits/usage")).length;
+    const running = kapi(`logs --operation depositAccountFunds --json${follow}`);
+    await vi.waitUntil(() => usageReads() > 0);
+    ended.abort();
+    const { out } = await running;
+    expect(
+      out
+        .trim()
+        .split("\n")
+        .map((line) => JSON.parse(line) as object),
+    ).toMatchObject([{ credits: 5 }]);
+    expect(usageReads()).toBe(1);
+  },
+);
 
-test("a list reads, and pays for, no page after --limit", async () => {
+test("a list with --limit reads, and pays for, no page beyond the limit", async () => {
   const client = new Kapi(fake.options);
   for (let read = 0; read < 120; read += 1) await client.credits.prices();
   for (const command of ["logs --json", "logs --operation getCreditPrices --json"]) {
@@ -114,7 +117,7 @@ test("a list reads, and pays for, no page after --limit", async () => {
   }
 });
 
-test("digests need a day that is over; a day that does not exist is refused before a request", async () => {
+test("the command digests fails for a day that is not over; for an invalid date it sends no request", async () => {
   await kapi("accounts create --name One --leverage 100 --key one");
   expect(await kapi("digests --date 2026-03-01 --json")).toMatchObject({ code: 0, out: "" });
   const today = new Date().toISOString().slice(0, 10);
@@ -133,7 +136,7 @@ test("the passwords of a new account are shown even if its command fails", async
   expect(JSON.parse(ran.out)).toMatchObject({ tradingPassword: expect.any(String) as string });
 });
 
-test("Ctrl-C ends the wait: the passwords are shown, and the exit code says that the command is not final", async () => {
+test("Ctrl-C ends the wait for a new account: the passwords are shown, and the exit code says that the command is not final", async () => {
   fake.holdCommands();
   const running = kapi("accounts create --name One --leverage 100 --key one --json");
   await vi.waitUntil(() => fake.requests.some((request) => request.includes("/commands/")));
@@ -192,7 +195,7 @@ test("the text for a 401 names the key and its allowed networks, because either 
   expect(ran.err).toContain("kapi login");
 });
 
-test("a stored key is not sent to an address of the environment", async () => {
+test("a stored key is not sent to an address that KAPI_URL names", async () => {
   const write = { out: "", err: "" };
   const { KAPI_KEY: _key, ...environment } = surroundingsOf(write).environment;
   const without = { ...surroundingsOf(write), environment: { ...environment, KAPI_URL: "http://other.test" } };
@@ -200,7 +203,7 @@ test("a stored key is not sent to an address of the environment", async () => {
   await expect(connectionOf(without, {})).rejects.toThrow("KAPI_KEY");
 });
 
-test("an account is made close-only and flattened, and the result names orders and positions", async () => {
+test("the result of close-only names the cancelled orders, and the result of flatten names the closed positions", async () => {
   const created = await kapi("accounts create --name One --leverage 100 --key one --json");
   const { accountNumber } = (JSON.parse(created.out) as { result: { accountNumber: string } }).result;
   const positionId = fake.openPosition(accountNumber);
@@ -220,7 +223,7 @@ test("a name with control characters does not change the terminal", async () => 
   expect(listed.out).not.toContain("\u001B[2J");
 });
 
-test("a malformed key is a usage error", async () => {
+test("a login with a malformed key is a usage error", async () => {
   const ran = await kapi("login --base-url http://other.test --key-stdin", "no-key");
   expect(ran).toMatchObject({ code: 2, out: "" });
 });
@@ -232,7 +235,7 @@ test("an address without a scheme, typed at a login, is a usage error", async ()
   expect(write.err).toContain('must be an address such as https://api.example.com: "localhost:8080"');
 });
 
-test("a login keeps the secret of listen, and only the owner can read the file", async () => {
+test("a login keeps the stored secret of listen, and only the owner of the file can read it", async () => {
   const store = new ProfileStore(surroundingsOf({ out: "", err: "" }));
   store.write({ baseUrl: fake.baseUrl, key: fake.key, webhookSecret: "whsec_kept" });
   await kapi(`login --base-url ${fake.baseUrl} --key-stdin`);
@@ -241,7 +244,7 @@ test("a login keeps the secret of listen, and only the owner can read the file",
   expect(readFileSync(store.file, "utf8")).toContain(fake.key);
 });
 
-test("login and replay have the singular for one credit and one event", async () => {
+test("login prints “1 credit” and replay “1 event”, in the singular", async () => {
   vi.stubGlobal("fetch", async (url: string | URL, init: RequestInit) => {
     if (String(url).endsWith("/replay")) return Response.json({ events: 1 }, { status: 202 });
     const answer = await fake.fetch(url, init);
@@ -280,7 +283,7 @@ test("listen sends what a webhook delivery has: amounts as numbers, a valid sign
   expect(await listen(" --new-secret")).not.toBe(secret);
 });
 
-test("a new account gets the password of standard input", async () => {
+test("with --password-stdin, a new account gets the password from standard input", async () => {
   const ran = await kapi(
     "accounts create --name One --leverage 100 --key one --password-stdin --json",
     "long enough 1",
@@ -328,7 +331,7 @@ test("trigger changes nothing on a server that is not a demo", async () => {
   expect(fake.requests.filter((request) => request.startsWith("POST"))).toEqual([]);
 });
 
-test("trigger shows the event in the feed; a trade needs a control API", async () => {
+test("trigger prints the event that it caused; for an event of a trade it needs the control API", async () => {
   const ran = await kapi("trigger account.disabled --json");
   expect(ran.code).toBe(0);
   expect(ran.out).toContain('"type":"account.disabled"');
@@ -352,7 +355,7 @@ test("Tab proposes commands, options and the values of options in bash", async (
   expect(proposals(out, "trigger", "position.c")).toEqual(["position.closed"]);
 });
 
-test("a server that cannot be reached is reported with the exit code of a repeatable call", async () => {
+test("if kapi cannot be reached, the exit code says that the same call can be repeated", async () => {
   const server = createServer().listen(0, "127.0.0.1");
   await new Promise((resolve) => server.once("listening", resolve));
   const { port } = server.address() as AddressInfo;

@@ -40,7 +40,7 @@ describe("Ctrl-C ends", () => {
 });
 
 describe("without Ctrl-C", () => {
-  it("the first line is read, or nothing of an empty input", async () => {
+  it("the first line of standard input is read; an empty input gives an empty line", async () => {
     input.end("kapi.a.b\nmore\n");
     expect(await surroundings().readLine()).toBe("kapi.a.b");
     input = new PassThrough();
@@ -49,7 +49,7 @@ describe("without Ctrl-C", () => {
     expect(await surroundings().readLine()).toBe("");
   });
 
-  it("a question without an answer says so", async () => {
+  it("a question fails with a clear error if the input ends without an answer", async () => {
     input.end();
     await expect(surroundings().ask("Address: ")).rejects.toThrow("No answer was given.");
   });

@@ -50,13 +50,13 @@ async function differences(book: readonly BookDay[]) {
   return (await server().reconcile(DAY, book)).differences;
 }
 
-it("a book with the same records agrees, in any order", async () => {
+it("a backend's book with the same records agrees with kapi, in any order of the records", async () => {
   const book = await bookOf(await tradedAccount());
   const shuffled = { ...book, transactions: book.transactions.toReversed(), deals: book.deals.toReversed() };
   expect(await server().reconcile(DAY, [shuffled])).toEqual({ date: DAY, accounts: 1, differences: [] });
 });
 
-it("a missing transaction is named", async () => {
+it("a transaction that the book does not have is named", async () => {
   const accountNumber = await tradedAccount();
   const book = await bookOf(accountNumber);
   const [lost] = book.transactions;
@@ -71,7 +71,7 @@ it("a missing transaction is named", async () => {
   ]);
 });
 
-it("a wrong amount, and a wrong text, are named with both values", async () => {
+it("a wrong amount or a wrong text in the book is named, with the values of the book and of kapi", async () => {
   const accountNumber = await tradedAccount();
   const book = await bookOf(accountNumber);
   const change = (fields: object) => [
@@ -95,7 +95,7 @@ it("a deal that kapi does not have is named", async () => {
   expect(found).toMatchObject({ field: "deals.count", record: { id: "another", book: invented, kapi: null } });
 });
 
-it("a balance, a hash and an account that differ are named", async () => {
+it("a different balance, a different hash, and an account that only one side has are named", async () => {
   const accountNumber = await tradedAccount();
   expect(await differences([{ accountNumber, closingBalance: "1" }])).toMatchObject([
     { field: "closingBalance", book: "1", kapi: "1012.50" },
@@ -107,7 +107,7 @@ it("a balance, a hash and an account that differ are named", async () => {
   ]);
 });
 
-it("the records of a deleted account are gone, and its digest still shows the difference", async () => {
+it("after the deletion of an account, its digest still shows a difference, but names no record", async () => {
   const accountNumber = await tradedAccount();
   const book = await bookOf(accountNumber);
   await server().account(accountNumber).deleteImmediately();
@@ -136,18 +136,18 @@ it("a book that has an account twice is rejected, also if kapi does not have the
   }
 });
 
-it("ends after the maximum number of differences", async () => {
+it("the comparison ends after the maximum number of differences", async () => {
   for (let count = 0; count < 3; count += 1) await openAccount();
   await tradedAccount();
   expect((await server().reconcile(DAY, [], { maxDifferences: 2 })).differences).toHaveLength(2);
 });
 
-it("a day that is not over is refused", async () => {
+it("digests of a day that is not over are refused", async () => {
   await openAccount();
   await expect(server().digests({ date: DAY }).toArray()).rejects.toThrow(InvalidRequestError);
 });
 
-it("computes the hashes of the example in the documentation, from decimal text and from JSON numbers", async () => {
+it("the client computes the hashes of the example in the documentation, from decimal text and from JSON numbers", async () => {
   const book = await bookOf(await tradedAccount());
   const asJson = (record: object) =>
     Object.fromEntries(

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 
 import { fetchEvidenceKeys } from "./keys.ts";
 
-it("keys are fetched below the base address, and a malformed address is rejected without a request", async () => {
+it("the keys of evidence are fetched below the base address, and a malformed address is rejected without a request", async () => {
   const asked: string[] = [];
   const answer = (url: unknown) => {
     asked.push(String(url));

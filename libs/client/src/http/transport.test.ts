@@ -194,12 +194,12 @@ describe("a request", () => {
   });
 });
 
-it("white space around the key, as a file has it, is not part of the key", () => {
+it("white space around the management key, such as the line break of a file, is not part of the key", () => {
   const { authorization } = new Transport({ key: " kapi.a.b\r\n", baseUrl: "http://kapi.test" });
   expect(authorization).toBe("Management kapi.a.b");
 });
 
-it("a malformed key or address is rejected at once, and the error does not repeat the key", () => {
+it("a malformed key or address is rejected at once, and the error repeats neither the key nor a password in the address", () => {
   for (const key of ["", "secret", "kapi.", "kapi.a.b c", "kapi.a.b\nkapi.a.c", "kapi.a.\u0000", "kapi.a.é"]) {
     expect(() => new Transport({ key, baseUrl: "http://kapi.test" }), key).toThrow(
       new TypeError(

@@ -14,7 +14,7 @@ const SOCKET: LiveSocket = {
 };
 
 it.each(["<html>", "null", '{"error":{"message":"bad"},"code":502}'])(
-  "ends with a ServerError if a proxy answers the handshake with 502 and the body %s",
+  "the connection ends with a ServerError if a proxy answers the handshake with 502 and the body %s",
   async (body) => {
     const listeners: SocketListener[] = [];
     const connection = new Connection(

@@ -46,7 +46,7 @@ const REPLAY: ServerMessage = {
   replayCount: 2,
 };
 
-it("loads the stored place once, also if the connection is replaced meanwhile", async () => {
+it("a follower loads the stored place once, even if the connection is replaced during the load", async () => {
   const handled: number[] = [];
   const load = async (): Promise<Place> => {
     await delay(1_000);
@@ -69,7 +69,7 @@ it("loads the stored place once, also if the connection is replaced meanwhile", 
   expect(follower.place).toEqual(placeAt(4));
 });
 
-it("ends without an error if the account is unfollowed while the stored place cannot be loaded", async () => {
+it("a follower ends without an error if the account is unfollowed while the stored place cannot be loaded", async () => {
   let isAvailable = true;
   const unavailable = new Error("database unavailable");
   const { follower } = follow(
@@ -88,7 +88,7 @@ it("ends without an error if the account is unfollowed while the stored place ca
   expect(follower.place).toEqual(placeAt(1));
 });
 
-it("does not call the handler if the account is unfollowed while the client reads it after missing samples", async () => {
+it("a follower does not call the handler if the account is unfollowed while the client reads the account because samples are missing", async () => {
   const handler = vi.fn<LiveHandler>();
   const { follower } = follow(() => Promise.resolve(placeAt(1)), handler);
   await follower.attach();
@@ -98,7 +98,7 @@ it("does not call the handler if the account is unfollowed while the client read
   expect(handler).not.toHaveBeenCalled();
 });
 
-it("drops the newest messages of a long queue, and subscribes to them again after the others are handled", async () => {
+it("a follower drops the newest messages of a long queue, and subscribes to them again after the other messages are handled", async () => {
   const handled: number[] = [];
   let release: () => void = () => undefined;
   const held = new Promise<void>((resolve) => (release = resolve));

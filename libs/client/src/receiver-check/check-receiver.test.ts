@@ -40,7 +40,7 @@ function verified(body: string, headers: Headers): number {
   }
 }
 
-it("a receiver that verifies signatures passes all checks; `lookAt` of two results names an effect that no answer shows", async () => {
+it("a receiver that verifies signatures passes all checks; `lookAt` of two results says what the owner has to check, because no answer shows it", async () => {
   const ids = new Map<string, number>();
   const url = await receiver((body, headers) => {
     const id = headers.get("webhook-id") ?? "";
@@ -63,7 +63,7 @@ it("a receiver that accepts every delivery fails each check that expects a rejec
   expect(results.filter(({ expected }) => expected === "reject")).toEqual(failed);
 });
 
-it("a receiver that answers an unknown kind with 500 fails only that check; kapi would send the event again", async () => {
+it("a receiver that answers an unknown kind with 500 fails only that check; the problem says that kapi sends the event again", async () => {
   const url = await receiver((body, headers) => (body.includes("later.kind") ? 500 : verified(body, headers)));
   const failed = (await checkReceiver({ url, secret: SECRET })).filter(({ passed }) => !passed);
   expect(failed).toMatchObject([{ check: "a kind that does not exist yet", statuses: [500] }]);
@@ -78,7 +78,7 @@ it("a receiver that does not run is reported at once, with the reason", async ()
   await expect(check).rejects.toThrow(/ECONNREFUSED.*Is the receiver running\?/);
 });
 
-it("a receiver whose connection ends at an event fails at that event only", async () => {
+it("a receiver that ends the connection at one event fails only the check of that event", async () => {
   const url = await receiver((body, headers) => (body.includes("padding") ? 0 : verified(body, headers)));
   const failed = (await checkReceiver({ url, secret: SECRET })).filter(({ passed }) => !passed);
   expect(failed).toMatchObject([{ check: "a large event", statuses: [null] }]);

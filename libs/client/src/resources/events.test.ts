@@ -21,14 +21,14 @@ function feed(): { events: EventsResource; calls: (string | undefined)[] } {
   return { events: new EventsResource({ request } as unknown as Transport), calls };
 }
 
-it("a list continues after a page whose events are all of other kinds", async () => {
+it("a list of some kinds of events continues after a page that has only other kinds", async () => {
   const { events } = feed();
   const found = [];
   for await (const event of events.list({ kinds: ["risk.breached"] })) found.push(event.cursor);
   expect(found).toEqual(["4"]);
 });
 
-it("a second catch-up does not read the events of other kinds again", async () => {
+it("a second catch-up does not read again the events of other kinds that the first catch-up skipped", async () => {
   const { events, calls } = feed();
   let cursor: string | null = null;
   const cursorStore = {

@@ -22,13 +22,13 @@ function queueWith(limit: number) {
   };
 }
 
-it("returns every record of a long history once, also of a trading server that sends microseconds", async () => {
+it("an export returns every record of a long history once, even if the trading server sends microseconds", async () => {
   const ids = [];
   for await (const { id } of exportRecords(queueWith(5), { key: "key" })) ids.push(id);
   expect(ids).toEqual(TIMES);
 });
 
-it("fails instead of losing records if one export cannot hold all records of a millisecond", async () => {
+it("an export fails instead of losing records if one command cannot return all records of a millisecond", async () => {
   const read = async (): Promise<void> => {
     for await (const record of exportRecords(queueWith(3), { key: "key" })) expect(record.kind).toBe("deal");
   };

@@ -20,7 +20,7 @@ function signed(body = BODY, at = new Date(), secret = SECRET): Record<string, s
   };
 }
 
-it("returns the event of an authentic delivery, with amounts as decimal strings", () => {
+it("verifyWebhook returns the event of an authentic delivery, with amounts as decimal strings", () => {
   for (const raw of [BODY, Buffer.from(BODY), new Uint8Array(Buffer.from(BODY))]) {
     expect(verifyWebhook(raw, signed(), SECRET)).toMatchObject({
       type: "transaction.recorded",
@@ -30,14 +30,14 @@ it("returns the event of an authentic delivery, with amounts as decimal strings"
   expect(verifyWebhook(BODY, new Headers(signed()), SECRET).type).toBe("transaction.recorded");
 });
 
-it("accepts either secret after a rotation", () => {
+it("verifyWebhook accepts either of two secrets, as after a rotation", () => {
   for (const secret of [OTHER, SECRET]) {
     const headers = signed(BODY, new Date(), secret);
     expect(verifyWebhook(BODY, headers, [OTHER, SECRET]).type).toBe("transaction.recorded");
   }
 });
 
-it("returns events of kinds that this version does not know", () => {
+it("verifyWebhook returns events of kinds that this version does not know", () => {
   const body = JSON.stringify({ type: "later.kind", timestamp: "2026-03-02T10:05:00.000Z", data: {} });
   expect(verifyWebhook(body, signed(body), SECRET).type).toBe("later.kind");
 });
@@ -48,7 +48,7 @@ it.each([
   ["an old time", BODY, signed(BODY, new Date(Date.now() - 6 * 60_000)), SECRET],
   ["a time in the future", BODY, signed(BODY, new Date(Date.now() + 6 * 60_000)), SECRET],
   ["a missing header", BODY, { "webhook-id": "1" }, SECRET],
-])("rejects %s", (_what, body, headers, secrets) => {
+])("verifyWebhook rejects a delivery with %s", (_what, body, headers, secrets) => {
   expect(() => verifyWebhook(body, headers, secrets)).toThrow(WebhookSignatureError);
 });
 
@@ -57,11 +57,11 @@ it.each([
   ["an empty secret", ""],
   ["a secret after an empty one", ["", SECRET]],
   ["a secret without its prefix", SECRET.slice("whsec_".length)],
-])("throws TypeError for %s, even if the delivery has no headers", (_what, secrets) => {
+])("verifyWebhook throws TypeError for %s, even if the delivery has no headers", (_what, secrets) => {
   expect(() => verifyWebhook(BODY, signed(), secrets)).toThrow(TypeError);
   expect(() => verifyWebhook(BODY, {}, secrets)).toThrow(TypeError);
 });
 
-it("has a type for every kind of event", () => {
+it("WebhookEvent has a type for every kind of event", () => {
   expectTypeOf<WebhookEvent["type"]>().toEqualTypeOf<WebhookKind>();
 });

@@ -11,7 +11,7 @@ const LONGEST = listScope({ serverId: randomUUID(), accountNumber: "A".repeat(32
 const PAGE = 999_999_999_999_999;
 
 describe("a cursor", () => {
-  it("has at most 200 characters, and the content that was written", () => {
+  it("has at most 200 characters, and decodes to the content that was encoded", () => {
     const cursors = [
       ["transactions", LONGEST, [Number.MAX_SAFE_INTEGER]],
       ["accounts", listScope({ serverId: randomUUID() }), [AT, "A".repeat(32)]],

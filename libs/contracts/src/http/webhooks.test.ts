@@ -8,7 +8,7 @@ it.each([
   ["separated by commas", KINDS.join(",")],
   ["as a repeated parameter", KINDS],
   ["in both ways", ["deal.executed,margin.call", "webhook.test"]],
-])("kinds of events are given %s", (_how, kinds) => {
+])("a list of kinds can be given %s", (_how, kinds) => {
   expect(ListEventsQuery.parse({ kinds }).kinds).toEqual(KINDS);
 });
 
@@ -16,7 +16,7 @@ it.each([
   ["an unknown kind", ["deal.executed", "deal.changed"]],
   ["a kind that is given twice", ["deal.executed", "margin.call,deal.executed"]],
   ["no kind", ""],
-])("kinds of events with %s are invalid", (_what, kinds) => {
+])("a list of kinds with %s is invalid", (_what, kinds) => {
   const { error } = ListEventsQuery.safeParse({ kinds });
   expect(error?.issues[0]?.path[0]).toBe("kinds");
 });

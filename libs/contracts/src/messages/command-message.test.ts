@@ -68,14 +68,17 @@ it.each([
   [8_388_607.29, 838_860_729],
   [999_999_999.99, 99_999_999_999],
   [1_000_000_000, 100_000_000_000],
-])("%f from release 0.1.0 is read as %i minor units, and its payload is unchanged", (amount, amountMinor) => {
-  const message = former("finance.withdraw", { amount });
-  expect(CommandMessage.parse(message)).toEqual({ ...message, amountMinor });
-  const creation = former("account.create", { ...CREATION, initialBalance: amount });
-  expect(CommandMessage.parse(creation)).toEqual({ ...creation, amountMinor });
-});
+])(
+  "the amount %f of release 0.1.0 is read as %i minor units, and the payload stays unchanged",
+  (amount, amountMinor) => {
+    const message = former("finance.withdraw", { amount });
+    expect(CommandMessage.parse(message)).toEqual({ ...message, amountMinor });
+    const creation = former("account.create", { ...CREATION, initialBalance: amount });
+    expect(CommandMessage.parse(creation)).toEqual({ ...creation, amountMinor });
+  },
+);
 
-it("a sample of amounts from 0.01 to 1,000,000,000, from release 0.1.0, is read to the exact cent", () => {
+it("many amounts from 0.01 to 1,000,000,000, in messages of release 0.1.0, are read to the exact cent", () => {
   for (let cents = 1; cents < 100_000_000_000; cents += 9_999_991) {
     const { payload, ...rest } = CommandMessage.parse(former("finance.deposit", { amount: cents / 100 }));
     expect("amountMinor" in rest ? rest.amountMinor : payload).toBe(cents);

@@ -60,18 +60,18 @@ describe("the OpenAPI document, for generators", () => {
     expect(wrong.map(({ path, name, field }) => `${path} ${name}: ${String(field["description"])}`)).toEqual([]);
   });
 
-  it("has no text without a schema or field", () => {
+  it("uses every text of FIELD_TEXTS for a field, and every text of SCHEMA_TEXTS for a schema", () => {
     const used = new Set(fields.map(({ field }) => field["description"]));
     expect(Object.entries(FIELD_TEXTS).filter(([, text]) => !used.has(text))).toEqual([]);
     expect(Object.keys(SCHEMA_TEXTS).filter((name) => !(name in schemas))).toEqual([]);
   });
 
-  it("uses each text of EVIDENCE_FIELD_TEXTS: no other text in FIELD_TEXTS has the same name", () => {
+  it("keeps every text of EVIDENCE_FIELD_TEXTS: no other text of FIELD_TEXTS replaces it", () => {
     const lost = Object.entries(EVIDENCE_FIELD_TEXTS).filter(([name, text]) => FIELD_TEXTS[name] !== text);
     expect(lost).toEqual([]);
   });
 
-  it("marks every amount of money, and a name is money everywhere or nowhere", () => {
+  it("marks every amount of money, and a field name is an amount of money either everywhere or nowhere", () => {
     const numbers = fields.filter(({ field }) => [field["type"]].flat().includes("number"));
     for (const { path, name, field } of numbers) {
       expect(field["x-kapi-unit"], `${path} ${name}`).toBe(MONEY_FIELDS.has(name) ? "money" : undefined);

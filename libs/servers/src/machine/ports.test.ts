@@ -21,12 +21,12 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-it("never chooses a port twice, even if nothing listens on the port yet", async () => {
+it("freePort never chooses a port twice, even if nothing listens on the port yet", async () => {
   const ports = await Promise.all(Array.from({ length: 300 }, () => freePort()));
   expect(new Set(ports).size).toBe(300);
 });
 
-it("does not choose a port that another process has chosen, even if nothing listens on the port yet", async () => {
+it("freePort does not choose a port that another process has chosen, even if nothing listens on the port yet", async () => {
   other = spawn(process.execPath, ["--input-type=module", "-e", CHOOSE], { stdio: ["ignore", "pipe", "inherit"] });
   const [line] = (await once(other.stdout, "data")) as [Buffer];
   const theirs = Number(line.toString());

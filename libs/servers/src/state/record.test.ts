@@ -42,7 +42,7 @@ async function leaveBehind(entry: ProcessId): Promise<void> {
 }
 
 describe("the state record", () => {
-  it("the next run ends the remaining processes of a killed run", async () => {
+  it("ends the remaining processes of a killed run when the next run opens it", async () => {
     const left = await sleeper();
     await leaveBehind(left);
     const record = await StateRecord.open(folder);
@@ -50,7 +50,7 @@ describe("the state record", () => {
     await record.close();
   });
 
-  it("another process with the same pid is not ended", async () => {
+  it("does not end another process that has the pid of a listed one", async () => {
     const stranger = await sleeper();
     await leaveBehind({ pid: stranger.pid, startedAt: "another time" });
     expect(await stopRecorded(folder)).toBe(true);
@@ -58,7 +58,7 @@ describe("the state record", () => {
     process.kill(stranger.pid);
   });
 
-  it("a second run cannot open the folder of a live run", async () => {
+  it("cannot be opened by a second run while the first run is alive", async () => {
     const record = await StateRecord.open(folder);
     expect(isRunning(folder)).toBe(true);
     await expect(StateRecord.open(folder)).rejects.toThrow(LocalError);
@@ -66,7 +66,7 @@ describe("the state record", () => {
     expect(isRunning(folder)).toBe(false);
   });
 
-  it("closing ends the listed processes, and also processes that are added later", async () => {
+  it("ends the listed processes when it is closed, and also a process that is added later", async () => {
     const record = await StateRecord.open(folder);
     const early = { kind: "process", name: "early", ...(await sleeper()), stopSignal: "SIGTERM" } as const;
     record.add(early);
@@ -78,7 +78,7 @@ describe("the state record", () => {
     await expect.poll(() => isAlive(late)).toBe(false);
   });
 
-  it("without a record there is nothing to stop", async () => {
+  it("has nothing to stop if it does not exist", async () => {
     expect(await stopRecorded(folder)).toBe(false);
   });
 });

@@ -7,7 +7,7 @@ import { describe, expect, it } from "vitest";
 import { generateSecrets, keptSecrets, type Secrets } from "./secrets.ts";
 
 describe("the secrets of a state folder", () => {
-  it("secrets are generated once, kept, and readable only by their owner", () => {
+  it("are generated once, kept, and readable only by their owner", () => {
     const folder = mkdtempSync(path.join(tmpdir(), "kapi-secrets-"));
     const first = keptSecrets(folder);
     expect(keptSecrets(folder)).toEqual(first);
@@ -15,7 +15,7 @@ describe("the secrets of a state folder", () => {
     rmSync(folder, { recursive: true });
   });
 
-  it("secrets of an earlier version are kept, and missing secrets are added", () => {
+  it("that an earlier version generated are kept, and missing secrets are added", () => {
     const folder = mkdtempSync(path.join(tmpdir(), "kapi-secrets-"));
     const {
       webhookSealingKeys: _one,
@@ -37,7 +37,7 @@ describe("the secrets of a state folder", () => {
     rmSync(folder, { recursive: true });
   });
 
-  it("secrets of another version stay in the file, because that version may be started again", () => {
+  it("that only another version uses stay in the file, because that version may be started again", () => {
     const folder = mkdtempSync(path.join(tmpdir(), "kapi-secrets-"));
     const file = path.join(folder, "secrets.json");
     const { serviceTokens: _new, ...kept } = keptSecrets(folder);
@@ -49,7 +49,7 @@ describe("the secrets of a state folder", () => {
     rmSync(folder, { recursive: true });
   });
 
-  it("secrets are different each time they are generated", () => {
+  it("are different each time they are generated", () => {
     const valuesOf = ({ serviceTokens, ...secrets }: Secrets): string[] =>
       Object.values(secrets).concat(Object.values(serviceTokens));
     const all = valuesOf(generateSecrets()).concat(valuesOf(generateSecrets()));

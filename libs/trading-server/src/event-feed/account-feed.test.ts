@@ -13,7 +13,7 @@ describe("events of an account", () => {
     [2, [4, 5], ["gap", "gap"], []],
     [2, [3, 5, 6], ["booked", "gap", "gap"], [3]],
     [2, [3, 3, 4], ["booked", "duplicate", "booked"], [3, 4]],
-  ])("after the booked event %i, the sequences %j are %j", (bookedSequence, sequences, bookings, run) => {
+  ])("that is booked up to sequence %i: the sequences %j are %j", (bookedSequence, sequences, bookings, run) => {
     const classified = classifyEvents(bookedSequence, events(...sequences));
     expect(classified.bookings).toEqual(bookings);
     expect(classified.run.map(({ sequence }) => sequence)).toEqual(run);

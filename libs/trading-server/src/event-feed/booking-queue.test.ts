@@ -47,7 +47,7 @@ function turn(): Promise<void> {
 }
 
 describe("the booking queue", () => {
-  it("makes one unit of concurrent events, each account in order of sequence", async () => {
+  it("makes one unit of concurrent events, with the events of each account in order of sequence", async () => {
     const { queue, units } = setUp();
     const answers = [event("1001", 2), event("1002", 5), event("1001", 1)].map((one) => queue.book(one));
     await turn();
@@ -61,7 +61,7 @@ describe("the booking queue", () => {
     expect(await Promise.all(answers)).toEqual(["booked", "gap", "booked"]);
   });
 
-  it("books an event from two concurrent sources once, and answers both sources", async () => {
+  it("books an event once if two callers send it at the same time, and answers both callers", async () => {
     const { queue, units } = setUp();
     const first = queue.book(event("1001", 1));
     await turn();

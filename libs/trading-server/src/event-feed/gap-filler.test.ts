@@ -11,7 +11,7 @@ const POLL_MS = 1_000;
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
 
-it("fills a due gap while the long histories of other accounts are read", async () => {
+it("the gap filler fills a due gap while it reads the long histories of other accounts", async () => {
   const booked = new Map(LONG_FILLS.map((accountNumber) => [accountNumber, 0]));
   const gapOf = (accountNumber: string): Gap => {
     const bookedSequence = booked.get(accountNumber) ?? 0;

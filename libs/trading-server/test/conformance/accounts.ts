@@ -12,7 +12,7 @@ const BEFORE_ALL_QUOTES = "1970-01-01T00:00:00.000Z";
 /** Tests of the effects of changes, and of reads. */
 export function addAccountTests(bench: Bench): void {
   describe("accounts", () => {
-    it("a new account has its balance, event 1 and a snapshot", async () => {
+    it("have their balance, event 1 and a snapshot when they are new", async () => {
       const accountNumber = anyAccountNumber();
       const outcome = await bench.change(accountNumber, create(12_345));
       expect(outcome).toMatchObject({
@@ -35,7 +35,7 @@ export function addAccountTests(bench: Bench): void {
       });
     });
 
-    it("an account number is never reused, even after a deletion", async () => {
+    it("have a number that is never reused, even after a deletion", async () => {
       const accountNumber = await bench.account();
       expect(resultOf(await bench.change(accountNumber, create(0)))).toBe("ACCOUNT_EXISTS");
       expect(resultOf(await bench.change(accountNumber, { type: "delete" }))).toBe("account.deleted");
@@ -47,7 +47,7 @@ export function addAccountTests(bench: Bench): void {
       expect(history.events.map((event) => event.type)).toEqual(["account.created", "account.deleted"]);
     });
 
-    it("an unknown account is not found", async () => {
+    it("that are unknown are not found", async () => {
       const nobody = anyAccountNumber();
       expect(resultOf(await bench.change(nobody, deposit(1)))).toBe("ACCOUNT_NOT_FOUND");
       expect(resultOf(await bench.change(nobody, { type: "delete" }))).toBe("ACCOUNT_NOT_FOUND");
@@ -56,7 +56,7 @@ export function addAccountTests(bench: Bench): void {
       expect(await bench.client.history(bench.serverId, nobody, 0, 10)).toEqual({ events: [], lastSequence: 0 });
     });
 
-    it("leverage is one of the values that the server supports", async () => {
+    it("have one of the values of leverage that the server supports", async () => {
       expect(resultOf(await bench.change(anyAccountNumber(), create(0, UNSUPPORTED_LEVERAGE)))).toBe(
         "LEVERAGE_NOT_SUPPORTED",
       );
@@ -68,7 +68,7 @@ export function addAccountTests(bench: Bench): void {
       expect(resultOf(await bench.change(account, { type: "update", leverage: 50 }))).toBe("unchanged");
     });
 
-    it("the event of a password change has no password", async () => {
+    it("have no password in the event of a password change", async () => {
       const account = await bench.account();
       const password = "another password";
       const outcome = await bench.change(account, { type: "set_password", passwordKind: "investor", password });
@@ -76,7 +76,7 @@ export function addAccountTests(bench: Bench): void {
       expect(JSON.stringify(outcome)).not.toContain(password);
     });
 
-    it("a withdrawal takes at most the available funds", async () => {
+    it("allow a withdrawal of at most the available funds", async () => {
       const account = await bench.account(1_000);
       expect(resultOf(await bench.change(account, withdrawal(1_001)))).toBe("INSUFFICIENT_FUNDS");
       expect(await bench.change(account, withdrawal(1_000))).toMatchObject({
@@ -93,7 +93,7 @@ export function addAccountTests(bench: Bench): void {
 }
 
 function addStatusTests(bench: Bench): void {
-  describe("status", () => {
+  describe("the status of an account", () => {
     const moves: [path: TradingStatus[], last: string][] = [
       [["active"], "unchanged"],
       [["close_only"], "account.status_changed"],
@@ -112,14 +112,14 @@ function addStatusTests(bench: Bench): void {
       [["archived", "close_only"], "INVALID_STATE_TRANSITION"],
       [["archived", "disabled"], "INVALID_STATE_TRANSITION"],
     ];
-    it.each(moves)("active → %s: %s", async (path, last) => {
+    it.each(moves)("that was active, changed to %s in this order, gives %s at the last change", async (path, last) => {
       const account = await bench.account();
       let result = "";
       for (const status of path) result = resultOf(await bench.change(account, { type: "set_status", status }));
       expect(result).toBe(last);
     });
 
-    it("a disabled account accepts deposits and withdrawals, an archived one neither", async () => {
+    it("`disabled` allows deposits and withdrawals; the status `archived` allows neither", async () => {
       const account = await bench.account();
       await bench.change(account, { type: "set_status", status: "disabled" });
       expect(resultOf(await bench.change(account, deposit(100)))).toBe("balance.changed");
@@ -129,7 +129,7 @@ function addStatusTests(bench: Bench): void {
       expect(resultOf(await bench.change(account, withdrawal(1)))).toBe("ACCOUNT_ARCHIVED");
     });
 
-    it("an account with open positions is neither archived nor deleted, unless the deletion closes them", async () => {
+    it("does not become archived while positions are open; a deletion is refused too, unless it closes the positions", async () => {
       const account = await bench.account(10_000_000);
       await bench.target.openPosition(account);
       const archive = { type: "set_status", status: "archived" } as const;
@@ -180,7 +180,7 @@ function addCloseOnlyTests(bench: Bench): void {
       expect(await bench.client.snapshot(bench.serverId, account)).toMatchObject({ openPositionCount: 1 });
     });
 
-    it("lets the trader close positions; a deposit, a withdrawal and a flatten are applied", async () => {
+    it("lets the trader close positions, and allows a deposit, a withdrawal and a flatten", async () => {
       const account = await bench.account(10_000_000);
       await bench.target.openPosition(account);
       await bench.change(account, closeOnly);

@@ -8,8 +8,8 @@ const CONCURRENCY = 20;
 
 /** Tests that the first outcome of a reference is final. */
 export function addReferenceTests(bench: Bench): void {
-  describe("references", () => {
-    it("a repeated change returns its first outcome and changes nothing", async () => {
+  describe("a reference", () => {
+    it("gives a repeat of its change the first outcome, and the repeat changes nothing", async () => {
       const account = await bench.account();
       const reference = randomUUID();
       const first = await bench.change(account, deposit(500), reference);
@@ -18,7 +18,7 @@ export function addReferenceTests(bench: Bench): void {
       expect(await bench.balanceMinor(account)).toBe(500);
     });
 
-    it("a change that is sent concurrently, and twice in one batch, applies once", async () => {
+    it("applies its change once, also if the change is sent concurrently, and twice in one batch", async () => {
       const account = await bench.account();
       const change = { reference: randomUUID(), accountNumber: account, ...deposit(500) } as const;
       const answers = await Promise.all(Array.from({ length: CONCURRENCY }, () => bench.changes([change, change])));
@@ -26,7 +26,7 @@ export function addReferenceTests(bench: Bench): void {
       expect(await bench.balanceMinor(account)).toBe(500);
     });
 
-    it("a rejection is final, even when its reason no longer holds", async () => {
+    it("keeps its rejection, even when the reason for the rejection no longer holds", async () => {
       const account = await bench.account();
       const reference = randomUUID();
       const first = await bench.change(account, withdrawal(100), reference);
@@ -37,7 +37,7 @@ export function addReferenceTests(bench: Bench): void {
       expect(await bench.balanceMinor(account)).toBe(1_000);
     });
 
-    it("settling closes a reference without an outcome, so that its change can never apply", async () => {
+    it("without an outcome is closed when it is settled, so that its change can never apply", async () => {
       const account = await bench.account();
       const reference = randomUUID();
       const closed = { reference, status: "closed" };
@@ -47,7 +47,7 @@ export function addReferenceTests(bench: Bench): void {
       expect(await bench.balanceMinor(account)).toBe(0);
     });
 
-    it("settling returns the outcome of a reference that has one, with its event", async () => {
+    it("with an outcome is not changed by a settlement, which returns the outcome with its event", async () => {
       const account = await bench.account();
       const applied = await bench.change(account, deposit(500));
       const nothingDone = await bench.change(account, { type: "set_status", status: "active" });
@@ -56,7 +56,7 @@ export function addReferenceTests(bench: Bench): void {
       expect(await bench.client.settle(bench.serverId, references)).toEqual([applied, nothingDone]);
     });
 
-    it("concurrent settling and changing agree on one outcome", async () => {
+    it("has the same outcome for a change and a settlement that are sent at the same time", async () => {
       const account = await bench.account();
       let applied = 0;
       for (let round = 0; round < CONCURRENCY; round += 1) {

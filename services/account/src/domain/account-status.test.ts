@@ -33,24 +33,24 @@ const CELLS = ROWS.flatMap(([move, , outcomes]) =>
   STORED_STATUSES.map((status, index) => ({ move, status, outcome: outcomes[index] })),
 );
 
-describe("the states of an account", () => {
-  it.each(CELLS)("$move of an account that is $status: $outcome", ({ move, status, outcome }) => {
+describe("the table of the states of an account", () => {
+  it.each(CELLS)("has for $move of an account that is $status: $outcome", ({ move, status, outcome }) => {
     expect(ACCOUNT_MOVES[move].from[status]).toBe(outcome);
   });
 
-  it.each(ROWS)("%s leads to %s, and every move of the table is a row of this test", (move, to) => {
+  it.each(ROWS)("has %s as a move to %s, and has no move that this test does not list", (move, to) => {
     expect(ACCOUNT_MOVES[move].to).toBe(to);
     expect(Object.keys(ACCOUNT_MOVES)).toEqual(ROWS.map(([name]) => name));
   });
 
   it.each(STORED_STATUSES.map((status, index) => ({ status, rejection: CHANGES[index] })))(
-    "an update or a password reset of an account that is $status: $rejection",
+    "has for an update or a password reset of an account that is $status: $rejection",
     ({ status, rejection }) => {
       expect(CHANGE_REJECTIONS[status]).toBe(rejection);
     },
   );
 
-  it("no move starts from its own target, or from deleted", () => {
+  it("has no move that starts from its own target, or from deleted", () => {
     for (const { to, from } of Object.values(ACCOUNT_MOVES)) {
       expect(from[to]).not.toBe("moves");
       expect(from.deleted).not.toBe("moves");
@@ -58,7 +58,7 @@ describe("the states of an account", () => {
     expect(startsOf("finishDeletion")).toEqual(["deleting"]);
   });
 
-  it("the README shows the same table", () => {
+  it("is equal to the table in the README", () => {
     const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8");
     const rows = new Map(
       readme

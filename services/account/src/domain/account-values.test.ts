@@ -20,7 +20,7 @@ describe("the values of an account", () => {
     expect(valuesFromValuation({ ...valuation, marginMinor: 50_000, marginLevel: 200 }, 7).marginLevel).toBe(200);
   });
 
-  it("compute the unrealized profit of a sample in whole cents", () => {
+  it("of a sample have the unrealized profit in whole cents", () => {
     const sample = {
       type: "account.metrics",
       eventId: "0192d3a0-0000-7000-8000-000000000002",

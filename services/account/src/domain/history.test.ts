@@ -70,7 +70,7 @@ describe("booking the history of an account", () => {
     expect(booked.feed).toMatchObject({ bookedSequence: 12, orderCount: 5, positionCount: 2, openPositionCount: 0 });
   });
 
-  it("counts open positions through any number of changes in one run", () => {
+  it("counts open positions correctly, even if several events of a position are booked together", () => {
     const run = [
       position(1, "p", "open"),
       position(2, "q", "open"),
@@ -80,7 +80,7 @@ describe("booking the history of an account", () => {
     expect(bookHistory(NEW_FEED, run, NOTHING).feed).toMatchObject({ positionCount: 2, openPositionCount: 1 });
   });
 
-  it("keeps the opened volume through partial closes, in one run or several", () => {
+  it("keeps the opened volume of a position through partial closes, whether the events are booked together or one by one", () => {
     const left = [1, 0.7, 0.2, 0.2];
     const events = left.map((volume, at) => position(at + 1, "p", at < 3 ? "open" : "closed", volume));
     const published = [];
@@ -129,7 +129,7 @@ describe("booking the history of an account", () => {
     );
   });
 
-  it("publishes exactly the announced events, except the creation", () => {
+  it("publishes exactly the events that the account service announces, except the creation", () => {
     const margin = { equityMinor: 1, marginMinor: 1, marginLevel: 99 };
     const at = eventEnvelope();
     const events: TradingEvent[] = [
@@ -155,7 +155,7 @@ describe("booking the history of an account", () => {
     expect(volumesOf(0.12345678, { status: "open", volume: 0.12345677 }).closedVolume).toBe(0.00000001);
   });
 
-  it("only advances the sequences for a balance change, and publishes no placed order", () => {
+  it("only advances the sequences for a balance change, and publishes nothing for a placed order", () => {
     const event = balanceChanged({ sequence: 1 });
     expect(bookHistory(NEW_FEED, [event], NOTHING)).toEqual({
       feed: { ...NEW_FEED, bookedSequence: 1, ledgerSequence: 1 },

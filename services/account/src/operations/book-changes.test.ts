@@ -45,7 +45,7 @@ function changesOf(...accountNumbers: readonly string[]): BookableChange[] {
   }));
 }
 
-describe("the events of changes", () => {
+describe("the events that a trading server returns for changes", () => {
   it("are booked at once if they are next, and skipped if they are booked or their account is unknown", async () => {
     const history = new History();
     history.booked.set("1", 4).set("2", 5);

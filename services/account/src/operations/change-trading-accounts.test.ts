@@ -53,13 +53,16 @@ async function settleRefused(operation: CommandOperation, payload: Record<string
 it.each([
   ["account.flatten", {}],
   ["account.disable", { flatten: true }],
-] as const)("%s that closed only some positions books their events before it fails", async (operation, payload) => {
-  const { run, caughtUp } = await settleRefused(operation, payload);
-  expect(run).toMatchObject({ kind: "refused", errorCode: "ACCOUNT_HAS_OPEN_POSITIONS" });
-  expect(caughtUp).toEqual(["history", "ledger"]);
-});
+] as const)(
+  "%s that closed only some positions books the events of these positions before it fails",
+  async (operation, payload) => {
+    const { run, caughtUp } = await settleRefused(operation, payload);
+    expect(run).toMatchObject({ kind: "refused", errorCode: "ACCOUNT_HAS_OPEN_POSITIONS" });
+    expect(caughtUp).toEqual(["history", "ledger"]);
+  },
+);
 
-it("a failed flatten is retried while its events cannot be booked", async () => {
+it("a flatten that failed is retried while its events cannot be booked", async () => {
   const { run } = await settleRefused("account.flatten", {}, false);
   expect(run).toEqual({ kind: "retry", reason: "the history is unavailable" });
 });

@@ -6,7 +6,7 @@ import { TradingServerChecks } from "./check-trading-servers.ts";
 
 const FIRST = "2026-01-01T00:00:00.000Z";
 
-it("reports which server answers, and when an unavailable one last answered; asks each at most once in 5 s", async () => {
+it("the check reports which trading server answers, and when an unavailable server last answered; it asks each server at most once in 5 s", async () => {
   const clock = new TestClock(Date.parse(FIRST));
   const unavailable = new Set<string>();
   let asked = 0;
@@ -28,12 +28,12 @@ it("reports which server answers, and when an unavailable one last answered; ask
   expect(b).toEqual({ answers: true, answeredAt: "2026-01-01T00:00:06.000Z" });
 });
 
-it("a server that does not answer within a second counts as one that does not answer", async () => {
+it("a trading server that needs more than a second for its answer counts as not answering", async () => {
   const checks = new TradingServerChecks(() => new Promise(() => undefined), new TestClock(0));
   expect(await checks.check(["a"])).toEqual([{ answers: false, answeredAt: null }]);
 });
 
-it("a server that is not asked (too many calls) keeps its last result; a server without a result counts as answering", async () => {
+it("a trading server that is not asked, because too many calls are running, keeps its last result; without a result it counts as answering", async () => {
   const clock = new TestClock(Date.parse(FIRST));
   let error: Error | null = new ApiError("TOO_MANY_CONCURRENT_REQUESTS");
   const ask = () => (error === null ? Promise.resolve() : Promise.reject(error));

@@ -15,7 +15,7 @@ describe("the time range of a list", () => {
     });
   });
 
-  it("has a part of a day at each end, `to` included", () => {
+  it("begins and ends with a part of a day, and includes the time `to`", () => {
     const range = timeRangeOf({ from: "2026-03-01T12:00:00.000Z", to: "2026-03-04T06:00:00.000Z" });
     expect(dayRangesOf(range)).toEqual({
       head: { from: "2026-03-01T12:00:00.000Z", before: "2026-03-02T00:00:00.000Z" },
@@ -24,7 +24,7 @@ describe("the time range of a list", () => {
     });
   });
 
-  it("within one day has no whole days, and counts nothing twice", () => {
+  it("within one day is one part of a day, so that no command counts twice", () => {
     const range = timeRangeOf({ from: "2026-03-01T12:00:00.000Z", to: "2026-03-01T13:00:00.000Z" });
     expect(dayRangesOf(range)).toEqual({ head: range, days: never, tail: never });
   });

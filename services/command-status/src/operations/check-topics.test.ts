@@ -11,13 +11,13 @@ function repositoryOf(storedId: string): TopicIdRepository {
   return { storeIfMissing: async () => stored, findAll: async () => stored };
 }
 
-it("rejects partitions whose positions belong to a deleted topic", async () => {
+it("assigned partitions are rejected if their stored positions belong to a deleted topic", async () => {
   const assigned = [{ topic: TOPIC, topicId: "current", partitions: [0] }];
   await storeTopicIds(repositoryOf("current"), assigned);
   await expect(storeTopicIds(repositoryOf("deleted"), assigned)).rejects.toThrow(TopicRecreated);
 });
 
-it("ignores a topic that does not exist at the moment, and rejects a topic that was created again", async () => {
+it("the check ignores a topic that does not exist at the moment, and rejects a topic that was created again", async () => {
   await assertSameTopics(repositoryOf("deleted"), { topicIds: async () => new Map() });
   await expect(
     assertSameTopics(repositoryOf("deleted"), { topicIds: async () => new Map([[TOPIC, "current"]]) }),

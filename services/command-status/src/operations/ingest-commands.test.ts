@@ -26,14 +26,14 @@ function ingestionOf(ingested: readonly IngestedCommand[]) {
   return { ingestion, written, forgotten };
 }
 
-it("writes a message once if a batch has it twice, because a statement cannot write a row twice", async () => {
+it("the ingestion writes a message once if a batch has it twice, because a statement cannot write a row twice", async () => {
   const [first, second] = [commandMessage(), commandMessage()];
   const { ingestion, written } = ingestionOf([]);
   await ingestion.ingestMessages([first, second, first], POSITIONS);
   expect(written).toEqual([[[first, second], POSITIONS]]);
 });
 
-it("writes only the newest event of a command", async () => {
+it("the ingestion writes only the newest event of a command in a batch", async () => {
   const message = commandMessage();
   const [leased, succeeded] = [eventOf(message, { status: "leased", result: null }), eventOf(message, { version: 2 })];
   const { ingestion, written } = ingestionOf([]);
@@ -41,7 +41,7 @@ it("writes only the newest event of a command", async () => {
   expect(written).toEqual([[[succeeded], POSITIONS]]);
 });
 
-it("forgets only records of commands that are final and readable, after messages and after events", async () => {
+it("the ingestion forgets only the idempotency records of commands that are final and readable, after messages and after events", async () => {
   const row = (commandId: string, final: boolean, readable: boolean): IngestedCommand => ({
     commandId,
     organizationId: "organization",

@@ -23,14 +23,14 @@ function caughtUp(
   return waitUntilCaughtUp({ repository, endOffsets, topics }, DEADLINE_MS);
 }
 
-it("is true once each partition has reached its end offset at the call, and false after the deadline", async () => {
+it("waitUntilCaughtUp returns true once each partition has reached the end offset that it had at the call, and false after the deadline", async () => {
   let looks = 0;
   const reached = () => ((looks += 1) < 3 ? [at(0, 5n)] : [at(0, 5n), at(1, 7n)]);
   expect(await caughtUp(async () => [at(0, 5n), at(1, 7n)], reached)).toBe(true);
   expect(await caughtUp(async () => [at(0, 6n), at(1, 7n)], reached)).toBe(false);
 });
 
-it("is false if Kafka does not return the end offsets in time, and fails if Kafka fails", async () => {
+it("waitUntilCaughtUp returns false if Kafka does not return the end offsets in time, and throws if Kafka fails", async () => {
   expect(
     await caughtUp(
       () => new Promise(() => undefined),
@@ -45,7 +45,7 @@ it("is false if Kafka does not return the end offsets in time, and fails if Kafk
   ).rejects.toThrow("no broker");
 });
 
-it("has one deadline for everything, also if Kafka and the database answer late", async () => {
+it("waitUntilCaughtUp has one deadline for everything, also if Kafka and the database answer late", async () => {
   const late = <T>(answer: T, afterMs = 0.8 * DEADLINE_MS) => delay(afterMs).then(() => answer);
   const stored = [{ topic: "command.events", topicId: "current" }];
   const dependencies = (positions: CommandRepository["positions"]) => ({
@@ -72,7 +72,7 @@ it("has one deadline for everything, also if Kafka and the database answer late"
   expect(monotonicClock.nowMs() - startedMs).toBeLessThan(3 * DEADLINE_MS);
 });
 
-it("fails for a position beyond the end of a topic that was created again, not for positions that advanced", async () => {
+it("waitUntilCaughtUp throws if a position is beyond the end of its topic, because the topic was created again, but not if only the topic grew", async () => {
   const reached = () => [at(0, 10_000n)];
   await expect(caughtUp(async () => [at(0, 50n)], reached)).rejects.toThrow("was deleted and created again");
   let asked = 0;
@@ -80,7 +80,7 @@ it("fails for a position beyond the end of a topic that was created again, not f
   expect(await caughtUp(grows, reached)).toBe(true);
 });
 
-it("fails if the positions belong to a deleted topic, also if the new topic has as many records", async () => {
+it("waitUntilCaughtUp throws if the positions belong to a deleted topic, also if the new topic has as many records", async () => {
   const answer = caughtUp(
     async () => [at(0, 5n)],
     () => [at(0, 5n)],

@@ -14,7 +14,7 @@ const EVENT = {
   details: { receiver: "https://hooks.example.com" },
 };
 
-it("reads an event, also with an action of a later release", () => {
+it("an audit event is read completely, even if its action is of a later release", () => {
   const { at, ...rest } = { ...EVENT, action: "webhook.archived" };
   expect(readAuditEvent({ ...rest, at }, NOW_MS)).toEqual({
     record: { ...rest, atMs: Date.parse(at) },
@@ -30,21 +30,27 @@ it.each([
   ["at", "yesterday", { atMs: NOW_MS }],
   ["action", "", { action: "unreadable" }],
   ["details", { name: "half a pair \ud83d" }, {}],
-])("keeps the text of the unreadable field %s, %j, beside the readable fields", (name, value, kept) => {
-  const read = readAuditEvent({ ...EVENT, [name]: value }, NOW_MS);
-  expect(read?.unreadable).toEqual([name]);
-  expect(read?.record).toMatchObject({ eventId: EVENT.eventId, ...kept });
-  expect(read?.record.details).toMatchObject({ unreadable: { [name]: JSON.stringify(value) } });
-});
+])(
+  "an audit event with the unreadable field %s, %j, keeps this field as text beside the readable fields",
+  (name, value, kept) => {
+    const read = readAuditEvent({ ...EVENT, [name]: value }, NOW_MS);
+    expect(read?.unreadable).toEqual([name]);
+    expect(read?.record).toMatchObject({ eventId: EVENT.eventId, ...kept });
+    expect(read?.record.details).toMatchObject({ unreadable: { [name]: JSON.stringify(value) } });
+  },
+);
 
-it.each(["\\u0000", "\\\\ud83d", "a\\ud83d\\u0000"])("reads the details %j, whose backslashes are text", (name) => {
-  expect(readAuditEvent({ ...EVENT, details: { name } }, NOW_MS)).toMatchObject({
-    record: { details: { name } },
-    unreadable: [],
-  });
-});
+it.each(["\\u0000", "\\\\ud83d", "a\\ud83d\\u0000"])(
+  "the details %j of an audit event, whose backslashes are text, are read unchanged",
+  (name) => {
+    expect(readAuditEvent({ ...EVENT, details: { name } }, NOW_MS)).toMatchObject({
+      record: { details: { name } },
+      unreadable: [],
+    });
+  },
+);
 
-it("leaves out an address that is too long, and shortens the text of an unreadable field", () => {
+it("a too long address of an audit event is left out, and the text of an unreadable field is shortened", () => {
   expect(readAuditEvent({ ...EVENT, address: "a".repeat(65) }, NOW_MS)).toMatchObject({
     record: { address: null, details: EVENT.details },
     unreadable: [],
@@ -55,7 +61,7 @@ it("leaves out an address that is too long, and shortens the text of an unreadab
 });
 
 it.each([null, 7, [], "text", {}, { ...EVENT, eventId: "none" }])(
-  "returns null for %j, which has no valid event id",
+  "%j is not an audit event, because it has no valid event id",
   (event) => {
     expect(readAuditEvent(event, NOW_MS)).toBeNull();
   },

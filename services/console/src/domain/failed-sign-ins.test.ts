@@ -24,7 +24,7 @@ function fail(
   return counts.open(attemptOf(name), { user: whose, address: "203.0.113.7" }, nowMs);
 }
 
-test("the first failure of a window is an entry at once, and all later failures are one entry at the end of the window", () => {
+test("the first failed sign-in of a window is an audit entry at once; all later failures are one entry at the end of the window", () => {
   const counts = new FailedSignIns();
   const first = fail(counts, "a", 1);
   expect(first).toMatchObject({ ...user, address: "203.0.113.7", failures: 1, firstMs: 1, lastMs: 1 });
@@ -37,7 +37,7 @@ test("the first failure of a window is an entry at once, and all later failures 
   expect(counts.end(2 * FAILURE_WINDOW_MS + 2)).toEqual([]);
 });
 
-test("a flood makes few entries; failures of unknown e-mail addresses leave the windows of users free", () => {
+test("a flood of failed sign-ins makes few entries; failures of unknown e-mail addresses leave the windows of users free", () => {
   const counts = new FailedSignIns();
   let entries = 0;
   for (let n = 0; n < 5_000; n += 1) if (fail(counts, `nobody ${n}`, 1, null) !== null) entries += 1;
@@ -52,7 +52,7 @@ test("a flood makes few entries; failures of unknown e-mail addresses leave the 
   expect(counts.end(FAILURE_WINDOW_MS * 9)).toEqual([]);
 });
 
-test("a flood in one organization leaves the windows of other organizations free", () => {
+test("a flood of failed sign-ins in one organization leaves the windows of other organizations free", () => {
   const counts = new FailedSignIns();
   for (let n = 0; n < 5_000; n += 1) fail(counts, `user ${n}`, 1);
   const other = { userId: "v", organizationId: "p" };

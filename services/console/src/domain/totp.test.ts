@@ -6,7 +6,7 @@ import { acceptTotpCode, toBase32, totpCode, totpStep, totpUri } from "./totp.ts
 const SECRET = Buffer.from("12345678901234567890");
 
 describe("a code of an authenticator app", () => {
-  it("equals the codes of RFC 6238, of which the last 6 digits are used", () => {
+  it("is the last 6 digits of the code in RFC 6238", () => {
     const vectors = [
       [59, "94287082"],
       [1_111_111_109, "07081804"],
@@ -40,7 +40,7 @@ describe("a code of an authenticator app", () => {
   });
 });
 
-describe("a secret", () => {
+describe("the secret of an authenticator app", () => {
   it("is shown in base32 as in RFC 4648", () => {
     const vectors = {
       "": "",

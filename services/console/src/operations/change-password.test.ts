@@ -4,7 +4,7 @@ import type { ActiveUser } from "../domain/ports.ts";
 import { requireFactors } from "./change-password.ts";
 import type { SecondFactorDependencies } from "./check-second-factor.ts";
 
-it("the error for a person with a second factor who sends no code says that a code is required", async () => {
+it("if a person with a second factor sends no code, the error says that a code is required", async () => {
   const user = { email: "person@example.com", twoFactor: true } as ActiveUser;
   const context = {
     signInAttempts: { begin: () => Promise.resolve(0), takeBack: () => Promise.resolve() },

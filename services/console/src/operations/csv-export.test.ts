@@ -31,7 +31,7 @@ describe("an export as CSV", () => {
     await expect(begin(organizationId)).resolves.toMatchObject({ total: 3 });
   });
 
-  it("frees its slot if it is given up before or after its first chunk, and if the check rejects it", async () => {
+  it("frees its slot if its reader stops before or after the first chunk, and if the check of the number of rows rejects it", async () => {
     const organizationId = randomUUID();
     for (let attempt = 0; attempt < 3; attempt += 1) {
       const unread = Readable.from((await begin(organizationId)).chunks);
@@ -45,7 +45,7 @@ describe("an export as CSV", () => {
     }
   });
 
-  it("breaks off when a page cannot be read", async () => {
+  it("ends with an error when a page cannot be read", async () => {
     async function* failing(): AsyncGenerator<CsvPage> {
       yield await Promise.resolve({ total: 2, rows: [["a"]] });
       throw new Error("unavailable");

@@ -38,7 +38,7 @@ function harness(events: readonly unknown[]) {
   return { reported, log, source, dependencies: { ...LOGGER_AND_CLOCK, store: { transaction } } };
 }
 
-it("writes waiting events into the log, and confirms them only after the commit", async () => {
+it("waiting audit events are written into the log, and are confirmed only after the commit", async () => {
   const { reported, log, source, dependencies } = harness([EVENT]);
   expect(await fetchAuditEvents(dependencies, source)).toBe(1);
   const { at: _at, ...rest } = EVENT;
@@ -46,7 +46,7 @@ it("writes waiting events into the log, and confirms them only after the commit"
   expect(reported).toEqual(["committed", `recorded ${EVENT.eventId}`]);
 });
 
-it("records the readable fields of a partly unreadable event, skips an event without an id, and continues with later events", async () => {
+it("a partly unreadable audit event is recorded with its readable fields, an event without an id is skipped, and later events are recorded", async () => {
   const unreadable = { ...EVENT, eventId: "3b1f6a52-8c0d-5e77-b6a1-2f9d4c8e7a11", at: null, actor: { type: "robot" } };
   const { reported, log, source, dependencies } = harness([unreadable, "no event", EVENT]);
   expect(await fetchAuditEvents(dependencies, source)).toBe(2);
@@ -61,14 +61,14 @@ it("records the readable fields of a partly unreadable event, skips an event wit
   expect(reported).toEqual(["committed", `recorded ${unreadable.eventId} ${EVENT.eventId}`]);
 });
 
-it("confirms nothing if the log cannot be written", async () => {
+it("no audit event is confirmed if the log cannot be written", async () => {
   const { reported, source, dependencies } = harness([EVENT]);
   const store = { transaction: () => Promise.reject(new Error("the database is unavailable")) };
   await expect(fetchAuditEvents({ ...dependencies, store }, source)).rejects.toThrow("unavailable");
   expect(reported).toEqual([]);
 });
 
-it("confirms nothing if no event waits", async () => {
+it("nothing is confirmed if no audit event waits", async () => {
   const { reported, source, dependencies } = harness([]);
   expect(await fetchAuditEvents(dependencies, source)).toBe(0);
   expect(reported).toEqual([]);

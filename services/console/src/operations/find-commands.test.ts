@@ -46,7 +46,7 @@ const find = (all: readonly Command[], query: { by?: string; amount?: number; cu
   return findCommands(dependencies, "organization", SERVER, filter).then((found) => ({ found, asked }));
 };
 
-it("finds a command by its amount and by who requested it, and passes the other filters on", async () => {
+it("a search finds a command by its amount and by who requested it, and passes the other filters on", async () => {
   const all = [command(500), command(7), command(501, { payload: { amount: 500 }, createdBy: PERSON })];
   expect((await find(all, { amount: 500 })).found.commands.map(({ id }) => id)).toEqual([all[0]?.id, all[2]?.id]);
   const { found, asked } = await find(all, { amount: 500, by: `user/${PERSON.id}` });
@@ -55,7 +55,7 @@ it("finds a command by its amount and by who requested it, and passes the other 
   expect((await find(all, { by: "system/risk" })).found.commands).toEqual([]);
 });
 
-it("compares at most 2,000 commands for a page, and says how far back it has searched", async () => {
+it("a search compares at most 2,000 commands for a page, and says how far back it has searched", async () => {
   const all = Array.from({ length: 2_500 }, (_, index) => command(index + 1));
   const first = await find(all, { amount: 2_400 });
   expect(first.asked).toHaveLength(20);

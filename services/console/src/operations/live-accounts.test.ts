@@ -5,7 +5,7 @@ import { LiveAccounts } from "./live-accounts.ts";
 const ACCOUNT = { serverId: "a server", accountNumber: "1001" };
 const SESSION = { sessionHash: "a session", userId: "a user", sessionVersion: 1 };
 
-it("a stopping process ends its streams and opens no other one", () => {
+it("a process that stops ends its streams and opens no new stream", () => {
   const samples = { latest: () => Promise.resolve([null]) };
   const live = new LiveAccounts({ samples } as unknown as ConstructorParameters<typeof LiveAccounts>[0]);
   const ends: string[] = [];

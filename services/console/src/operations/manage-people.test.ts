@@ -31,13 +31,16 @@ const CHANGES: Readonly<Record<string, (dependencies: Dependencies) => Promise<u
   cancelInvitation: (dependencies) => cancelInvitation(dependencies, owner, randomUUID(), by),
 };
 
-it.each(Object.keys(CHANGES))("%s changes nothing if the author is no longer an owner", async (name) => {
-  // The transaction has no other method, so a call before the check of the owners fails the test.
-  const users = { lockOwners: () => Promise.resolve([randomUUID()]) };
-  const store = { transaction: (work: (tx: PeopleTransaction) => unknown) => work({ users } as never) };
-  const dependencies = { store, clock: systemClock } as unknown as Dependencies;
-  await expect(CHANGES[name]?.(dependencies)).rejects.toMatchObject({
-    code: "MISSING_PERMISSION",
-    message: "You are no longer an owner",
-  });
-});
+it.each(Object.keys(CHANGES))(
+  "%s changes nothing if the person who requests it is no longer an owner",
+  async (name) => {
+    // The transaction has no other method, so a call before the check of the owners fails the test.
+    const users = { lockOwners: () => Promise.resolve([randomUUID()]) };
+    const store = { transaction: (work: (tx: PeopleTransaction) => unknown) => work({ users } as never) };
+    const dependencies = { store, clock: systemClock } as unknown as Dependencies;
+    await expect(CHANGES[name]?.(dependencies)).rejects.toMatchObject({
+      code: "MISSING_PERMISSION",
+      message: "You are no longer an owner",
+    });
+  },
+);

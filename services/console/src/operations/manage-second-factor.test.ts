@@ -9,7 +9,7 @@ import { confirmTwoFactor } from "./manage-second-factor.ts";
 
 const newKeyring = (keyId: string): Keyring => ({ currentKeyId: keyId, keys: new Map([[keyId, randomBytes(32)]]) });
 
-it("a first code counts as no failure if the secret cannot be decrypted", async () => {
+it("the code that turns on two-factor authentication counts as no failure if kapi cannot decrypt the secret", async () => {
   const user = { userId: "a user", email: "person@example.com" } as ActiveUser;
   const secret = sealPassword(newKeyring("former"), user.userId, "a secret");
   let failures = 0;

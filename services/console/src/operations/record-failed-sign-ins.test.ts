@@ -35,7 +35,7 @@ function harness() {
   return { entries: () => [...log.values()], state, clock, recorder, lookUp };
 }
 
-it("the first of many failures is an entry at once; later failures are one entry with their number, without a look-up", async () => {
+it("the first of many failed sign-ins is an audit entry at once; later failures are one entry with their number, without a look-up of the user", async () => {
   const { entries, state, clock, recorder, lookUp } = harness();
   recorder.add(ATTEMPT, USER);
   for (let time = 1; time < 500; time += 1) recorder.addThrottled(ATTEMPT, lookUp);
@@ -51,7 +51,7 @@ it("the first of many failures is an entry at once; later failures are one entry
   expect(state.lookUps).toBe(0);
 });
 
-it("throttled attempts look up a limited number of users, and are otherwise counted without a user", async () => {
+it("throttled attempts look up a limited number of users; further attempts are counted without a user", async () => {
   const { entries, state, recorder, lookUp } = harness();
   for (let n = 0; n < 500; n += 1) recorder.addThrottled({ ...ATTEMPT, emailHash: `hash ${n}` }, lookUp);
   await recorder.flush("all");
@@ -62,7 +62,7 @@ it("throttled attempts look up a limited number of users, and are otherwise coun
   expect(entries().reduce((sum, entry) => sum + failures(entry), 0)).toBe(500);
 });
 
-it("an attempt whose look-up fails is counted", async () => {
+it("a throttled attempt is counted even if the look-up of its user fails", async () => {
   const { entries, recorder } = harness();
   recorder.addThrottled(ATTEMPT, () => Promise.reject(new Error("unavailable")));
   await recorder.flush("all");

@@ -22,7 +22,7 @@ function compareRules(version: number, expectedVersion: number, commandId = rand
   return requireRulesVersion({ directory: {} as Directory, risk }, ACCOUNT, { ...PERSON, expectedVersion });
 }
 
-it("a change of an older version of the rules is rejected, and the error names the newest version", async () => {
+it("a change that is based on an older version of the rules is rejected, and the error names the newest version", async () => {
   await expect(compareRules(4, 4)).resolves.toBeUndefined();
   await expect(compareRules(5, 4)).rejects.toMatchObject({
     code: "VERSION_CHANGED",
@@ -31,7 +31,7 @@ it("a change of an older version of the rules is rejected, and the error names t
   });
 });
 
-it("a repeat of the change that made the newest version passes", async () => {
+it("a repeat of the change that made the newest version is accepted", async () => {
   await expect(compareRules(5, 4, OWN_COMMAND)).resolves.toBeUndefined();
 });
 

@@ -58,7 +58,7 @@ beforeEach(() => {
   asked = [];
 });
 
-it("looks for an id among commands, transactions, events and breaches, and for any text among accounts, request ids and keys", async () => {
+it("a search looks for any text among accounts, commands, requests and keys, and for an id also among transactions, events and breaches", async () => {
   await search(dependencies({}), PERSON, randomUUID());
   expect(asked.toSorted()).toEqual([
     "accounts",
@@ -77,12 +77,12 @@ it("looks for an id among commands, transactions, events and breaches, and for a
   expect(results).toEqual([{ kind: "key", keyId: "key_1", name: "Backend", status: "active" }]);
 });
 
-it("does not look for a text of fewer than 3 characters among accounts, commands and requests", async () => {
+it("a search does not look for a text of fewer than 3 characters among accounts, commands and requests", async () => {
   await search(dependencies({}), PERSON, "10");
   expect(asked).toEqual([]);
 });
 
-it("shows no command of a server that the organization no longer has", async () => {
+it("a search shows no command of a server that the organization no longer has", async () => {
   const command = {
     id: randomUUID(),
     serverId: randomUUID(),
@@ -102,7 +102,7 @@ it("shows no command of a server that the organization no longer has", async () 
   expect(unavailable).toEqual([]);
 });
 
-it("waits a second for each source, and names the sources that fail or do not answer", async () => {
+it("a search waits at most a second for each source, and names the sources that fail or do not answer", async () => {
   vi.useFakeTimers();
   const failing = { find: () => Promise.reject(new Error("unavailable")) };
   const answer = search(dependencies({ accounts: { list: never }, risk: failing }), PERSON, randomUUID());

@@ -15,7 +15,7 @@ it("only the right password matches an argon2id hash, and no password matches a 
   expect(await passwords.matches(PASSWORD, null)).toBe(false);
 });
 
-it("checks above the limit of waiting checks are rejected as PasswordsBusy; earlier checks complete", async () => {
+it("password checks above the limit of waiting checks are rejected with PasswordsBusy; earlier checks complete", async () => {
   const passwords = await createPasswords(3);
   const asked = await Promise.allSettled(Array.from({ length: 7 }, () => passwords.matches(PASSWORD, null)));
   const refused = asked.filter((one) => one.status === "rejected");

@@ -60,7 +60,7 @@ function newest(records: readonly ExportRecord[], to: string | null, limit: numb
 }
 
 describe("an export", () => {
-  it("has the records of all owners, newest first; equal times in the order of the owners", () => {
+  it("has the records of all owners, newest first; records with equal times are in the order of the owners", () => {
     const finance = [transaction(3, 20), transaction(2, 20), transaction(1, 5)];
     const account = [order("c", 30), order("b", 20), order("a", 1)];
     const { records, ...rest } = mergeHistory([finance, account], ALL);
@@ -70,13 +70,13 @@ describe("an export", () => {
     expect(rest).toEqual({ from: null, to: null, recordCount: 6, truncated: false });
   });
 
-  it("orders by time, not by text", () => {
+  it("is ordered by time, not by the text of the time", () => {
     const early = { ...transaction(1, 0), recordedAt: "2026-05-01T12:00:00Z" };
     const late = { ...transaction(2, 0), recordedAt: "2026-05-01T12:00:00.001Z" };
     expect(mergeHistory([[early], [late]], ALL).records).toEqual([late, early]);
   });
 
-  it("below the maximum size is truncated exactly if more records exist than requested", () => {
+  it("below the maximum size is marked as truncated if and only if more records exist than requested", () => {
     const finance = [transaction(2, 2), transaction(1, 1)];
     const exact = mergeHistory([finance, []], { ...ALL, limit: 2 });
     expect(exact).toMatchObject({ recordCount: 2, truncated: false });

@@ -17,7 +17,7 @@ function daysOf(all: readonly DatedTransaction[], added: readonly DatedTransacti
   return days.result();
 }
 
-it("each day has its transactions, and the balance of all up to its end, also if they are added newest first", () => {
+it("each day has the number and sum of its transactions, and the balance at the day's end, also if transactions are added newest first", () => {
   fc.assert(
     fc.property(history, (all) => {
       const sum = (some: readonly DatedTransaction[]) =>

@@ -103,7 +103,7 @@ describe("booking", () => {
     expect(transactions.map((row) => row.createdBy)).toEqual([createdBy, createdBy, null]);
   });
 
-  it("advances the sequence for an event without money", () => {
+  it("advances the sequence also for an event that moves no money", () => {
     const start = account({ lastSequence: 1, balanceMinor: 700 });
     const event = { ...eventEnvelope({ sequence: 2, balanceMinor: 700 }), type: "account.deleted" as const };
     const { account: end, transactions, discrepancies } = bookEvents(start, [event]);

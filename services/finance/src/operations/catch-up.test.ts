@@ -14,7 +14,7 @@ function catchUpUnknown(lastSequence: number): Promise<void> {
   return catchUp({ client: { eventSequence: async () => null }, reader, bookNextPage }, ACCOUNT);
 }
 
-it("a fresh read is unavailable if the trading server does not know an account with booked events", async () => {
+it("a fresh read fails if the trading server does not know an account that has booked events", async () => {
   await expect(catchUpUnknown(3)).rejects.toThrow(BehindTradingServer);
   await expect(catchUpUnknown(0)).resolves.toBeUndefined();
 });
@@ -28,7 +28,7 @@ it("a fresh read of a deleted account does not need the trading server", async (
   await expect(catchUp(options, ACCOUNT)).resolves.toBeUndefined();
 });
 
-it("a fresh read of an account that is created meanwhile has nothing to book", async () => {
+it("a fresh read of an account that is created during the read succeeds, and has nothing to book", async () => {
   let booked = 0;
   const eventSequence = async (): Promise<null> => {
     booked = 1;

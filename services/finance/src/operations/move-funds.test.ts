@@ -18,7 +18,7 @@ function executor(reason: Error) {
   return createFundsExecutor(options as MoveFundsOptions);
 }
 
-it("retries commands whose call was not sent, and throws if a call got no clear answer", async () => {
+it("the executor of deposits and withdrawals retries commands whose call was not sent, and throws if a call got no clear answer", async () => {
   const message = CommandMessage.parse(commandMessage());
   const commands = [{ message, attempt: 1 }];
   const retry = [{ kind: "retry", reason: "not sent" }];

@@ -6,7 +6,7 @@ import { expect, it } from "vitest";
 
 import { type PassReport, startReconciler } from "./reconcile.ts";
 
-it("calls an unreachable server only a few times in a pass", async () => {
+it("the reconciliation calls an unreachable trading server only a few times in a pass", async () => {
   const serverId = randomUUID();
   const accounts = Array.from({ length: 50 }, (_, index) => ({ serverId, accountNumber: String(1_000 + index) }));
   const unreachable = new Error("the server does not answer");

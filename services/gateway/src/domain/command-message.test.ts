@@ -46,7 +46,7 @@ describe("the message of a command", () => {
     expect(commandMessageOf(draft(), KEYS).createdBy).toEqual({ type: "key", id: "mfrggzdfmztwq2lk" });
   });
 
-  it("of a management key has the caller's address only for a password reset", () => {
+  it("of a request with a management key has the caller's address only for a password reset", () => {
     const reset = draft({ operation: "account.investor_password_reset" });
     expect(commandMessageOf(reset, KEYS)).toMatchObject({ callerAddress: "203.0.113.7" });
     expect(commandMessageOf(draft(), KEYS)).not.toHaveProperty("callerAddress");

@@ -57,7 +57,7 @@ describe("the fingerprint of a request", () => {
   });
 
   it.each(RESETS)(
-    "of %s differs between two management keys, and between a key and a person, with and without a supplied password",
+    "for %s differs between two management keys, and between a key and a person, with and without a supplied password",
     (operation) => {
       for (const body of [{}, { password: "correct horse" }]) {
         const person = { type: "user", id: "a".repeat(16) } as const;
@@ -68,14 +68,14 @@ describe("the fingerprint of a request", () => {
     },
   );
 
-  it("of other operations is the same for every key of the organization", () => {
+  it("for other operations is the same for every key of the organization", () => {
     for (const { operation } of [REQUEST, { operation: "finance.deposit" as const }]) {
       expect(of({ operation, actor: OTHER_KEY })).toBe(of({ operation }));
     }
   });
 
   it.each(["0.01", "0.3", "250.55", "12345.67", "999999999.99", "1e9"])(
-    "of an amount of %s is that of release 0.1.0, so that a repeat after an upgrade is equal",
+    "with the amount %s is that of release 0.1.0, so that a repeat after an upgrade is equal",
     (amount) => {
       const body = FundsBody.parse({ amount: Number(amount), requestId: "r-1" });
       const deposit = { ...REQUEST, operation: "finance.deposit", path: "/deposits", body } as const;
@@ -94,14 +94,14 @@ describe("the fingerprint of a request", () => {
     ["a limit of risk", (value: number) => rulesWith({ limit: { amount: value } })],
     ["a percentage of risk", (value: number) => rulesWith({ limit: { percent: value } })],
     ["a start value of risk", (value: number) => rulesWith({ limit: { percent: 1 }, startValue: value })],
-  ])("of %s of 0.1 + 0.2 is that of 0.3", (_what, bodyOf) => {
+  ])("with %s of 0.1 + 0.2 is the same as with 0.3", (_what, bodyOf) => {
     const sum = bodyOf(0.1 + 0.2);
     expect(JSON.stringify(sum)).toBe(JSON.stringify(bodyOf(0.3)));
     expect(fingerprintOf({ ...REQUEST, body: sum }, KEY)).toBe(fingerprintOf({ ...REQUEST, body: bodyOf(0.3) }, KEY));
     expect(() => bodyOf(1.000_000_1)).toThrow("decimals");
   });
 
-  it("in release 0.1.0 was the same for every management key: earlierFingerprintOf returns it for resets, and null for other operations", () => {
+  it("of release 0.1.0 is the same for every management key; `earlierFingerprintOf` returns it for password resets, and null for other operations", () => {
     const earlier = (change: Partial<FingerprintInput>): string | null =>
       earlierFingerprintOf({ ...REQUEST, ...change }, KEY);
     expect(earlier({})).toBeNull();
@@ -115,7 +115,7 @@ describe("the fingerprint of a request", () => {
   });
 });
 
-it("equalFingerprint accepts the current fingerprint at any age of the command, and that of release 0.1.0 for an hour", () => {
+it("`equalFingerprint` accepts the current fingerprint at any age of the command, and the fingerprint of release 0.1.0 for an hour", () => {
   const message = commandMessage({ operation: "account.password_reset" });
   const earlierFingerprint = "e".repeat(64);
   const proposed = { message, earlierFingerprint };

@@ -65,14 +65,14 @@ async function stateAt(at: string) {
   return AccountStateAnswer.strict().parse(JSON.parse(body as string)).state;
 }
 
-it("a time up to 5 s ahead is accepted, because the caller's clock may be ahead", async () => {
+it("the state of an account can be read up to 5 s ahead, because the caller's clock may be ahead", async () => {
   expect(await stateAt("2026-03-02T12:00:35.000Z")).toMatchObject({
     at: "2026-03-02T12:00:35.000Z",
     balance: 1_000.25,
   });
 });
 
-it("the answers of account, finance and metrics are joined, and the time is shown in UTC", async () => {
+it("the state of an account joins the answers of account, finance and metrics, and shows the time in UTC", async () => {
   expect(await stateAt("2026-03-02T14:00:00.123456+02:00")).toEqual({
     serverId: SERVER.serverId,
     accountNumber: "10000001",
@@ -93,17 +93,17 @@ it.each([
   ["last millisecond but one of 11:58", "2026-03-02T11:58:59.998Z", 800, 119_998],
   ["last millisecond of 11:57", "2026-03-02T11:57:59.999Z", 800, 59_999],
 ])(
-  "a stored equity counts from the last millisecond of its minute on: the state at the %s",
+  "the equity of a stored minute counts from the minute's last millisecond on: the state at the %s",
   async (_what, at, value, ageMs) => {
     expect((await stateAt(at)).equity).toMatchObject({ value, ageMs });
   },
 );
 
-it("without a stored equity the equity is null", async () => {
+it("the equity of the state is null if no earlier minute is stored", async () => {
   expect((await stateAt("2026-03-02T11:57:59.998Z")).equity).toBeNull();
 });
 
-it("now, and the moment of the creation, are accepted", async () => {
+it("the state of an account can be read at the present time, and at the time of the account's creation", async () => {
   expect((await stateAt(NOW)).at).toBe(NOW);
   expect((await stateAt(CREATED_AT)).at).toBe(CREATED_AT);
 });
@@ -117,7 +117,7 @@ it.each([
     /^must not be before the account began: 2026-03-01T09:00:00.250Z$/,
   ],
   ["in the year 1", "0001-01-01T00:00:00Z", /^must not be before the account began: /],
-])("a time that is %s is 400 with an issue, at the price of a read", async (_what, at, message) => {
+])("the state at a time that is %s is 400 with an issue, at the price of a read", async (_what, at, message) => {
   const call = callAt(at);
   await expect(operation(call)).rejects.toMatchObject({
     status: 400,
@@ -127,7 +127,7 @@ it.each([
   expect(call.charge.admitted).toEqual({ charged: 1, remaining: 9 });
 });
 
-it("an account that does not exist, or is deleted meanwhile, is 404", async () => {
+it("the state of an account that does not exist, or is deleted during the request, is 404", async () => {
   find.mockResolvedValueOnce(null);
   await expect(operation(callAt(NOW))).rejects.toMatchObject({ status: 404, code: "ACCOUNT_NOT_FOUND" });
   expect(readBalance).not.toHaveBeenCalled();

@@ -64,7 +64,7 @@ async function digestsOf(date: string) {
   return (JSON.parse((body as Buffer).toString("utf8")) as { digests: Record<string, unknown>[] }).digests;
 }
 
-it("a digest joins both parts: every change of a part is a revision, and revisedAt is the time of the last change", async () => {
+it("a digest joins the parts of both services: every change of a part is a revision, and revisedAt is the time of the last change", async () => {
   const { revision: _r, revisedAt: _at, accountNumber, ...ofDeals } = DEALS;
   const [digest] = await digestsOf(DATE);
   const { revision: _revision, createdAt: _createdAt, revisedAt: _revisedAt, ...content } = TRANSACTIONS;
@@ -80,7 +80,7 @@ it("a digest joins both parts: every change of a part is a revision, and revised
   });
 });
 
-it("the second read gets the time that the first one has left", async () => {
+it("the read of the deals gets only the time that the read of the transactions has left", async () => {
   vi.useFakeTimers();
   try {
     transactions.mockImplementation(async () => {

@@ -63,7 +63,7 @@ it("a read that fails after its charge is refundable", async () => {
   expect(charge.isRefundable).toBe(true);
 });
 
-it("after a rejected charge, reads of the caller start after their charge, until a charge is accepted", async () => {
+it("after a rejected charge, each read of the same caller starts only after the read's charge, until a charge is accepted again", async () => {
   admit.mockRejectedValue(NO_CREDITS);
   for (let time = 0; time < 3; time += 1)
     await expect(chargeOf(caller).readWhileCharging(read)).rejects.toBe(NO_CREDITS);
@@ -84,7 +84,7 @@ it("after a rejected charge, reads of the caller start after their charge, until
 const RECORD = { commandId: "a", fingerprint: "f", message: "{}", credits: 5 };
 const refundable = (charge: RequestCharge): unknown => [charge.isRefundable, charge.refundRequest().records];
 
-it("a request that was never admitted needs no refund, also with records", async () => {
+it("a request that was never admitted needs no refund, even if it has idempotency records", async () => {
   admit.mockRejectedValue(NO_CREDITS);
   const charge = chargeOf(caller);
   await expect(charge.reserve([RECORD], [false])).rejects.toBe(NO_CREDITS);
@@ -93,7 +93,7 @@ it("a request that was never admitted needs no refund, also with records", async
   expect(refundable(charge)).toEqual([false, [{ commandId: "a", mayBePublished: false }]]);
 });
 
-it("a refund releases a record unless its message may be in the log, also after a second admission", async () => {
+it("a refund releases an idempotency record unless its message may be in the log, also after a second admission", async () => {
   admit.mockResolvedValue({ charged: 0, remaining: 9 } as Admitted);
   const charge = chargeOf(caller);
   await charge.reserve([RECORD], [false]);

@@ -65,7 +65,7 @@ describe("the leverages of a server", () => {
     expect(await configurations.supportsLeverage(SERVER_ID, 7)).toBe(true);
   });
 
-  it("are loaded again after forget, also if a load was running", async () => {
+  it("are loaded again after a call of `forget`, also if a load was running", async () => {
     const { configurations, supported, loads } = fixture();
     const before = configurations.supportsLeverage(SERVER_ID, 100);
     configurations.forget(SERVER_ID);

@@ -54,7 +54,7 @@ describe("the acceptance rule", () => {
 });
 
 describe("the headers of a sample", () => {
-  it("are decoded to the encoded range, and rejected if one is missing or malformed", () => {
+  it("are decoded to the encoded range, and rejected if a header is missing or malformed", () => {
     const range = { sequence: 1, from: -1, to: 0 };
     expect(decodeSampleHeaders(encodeSampleHeaders(range))).toEqual(range);
     for (const bad of ["", "1.5", "-2", "01", "1e3", "9".repeat(17), " 1"]) {
@@ -120,7 +120,7 @@ describe("a writer of one account", () => {
     expect(successor.addValuation(valuation(52, { measuredAtMs: 49 }), 1, COALESCE_MS)).toBe(DUPLICATE);
   });
 
-  it("rejects a valuation measured too far ahead; neither this valuation nor a last sample that was measured too far ahead blocks later valuations", () => {
+  it("rejects a valuation that was measured too far ahead; neither such a valuation nor such a last sample blocks later valuations", () => {
     const writer = writerAfterFirst();
     const ahead = { measuredAtMs: 20 + MAX_CLOCK_DIFFERENCE_MS, equityMinor: 1 };
     expect(writer.addValuation(valuation(11, ahead), 19, 0)).toBe(MEASURED_AHEAD);
@@ -154,7 +154,7 @@ describe("a writer of one account", () => {
     }
   });
 
-  it("resets to an accepted foreign sample, and puts the remaining valuations of the writer into the next sample", () => {
+  it("continues after an accepted foreign sample, and puts the remaining valuations into the next sample", () => {
     const writer = writerAfterFirst();
     writer.addValuation(valuation(11, { equityMinor: 50_00 }), 1, COALESCE_MS);
     writer.addValuation(valuation(12, { equityMinor: 90_00 }), 2, COALESCE_MS);
@@ -168,7 +168,7 @@ describe("a writer of one account", () => {
     expect(next.minimum.equityMinor).toBe(90_00);
   });
 
-  it("puts the valuations of an abandoned sample into the sample that follows the last accepted one", () => {
+  it("puts the valuations of an abandoned sample into the sample that follows the last accepted sample", () => {
     const writer = writerAfterFirst();
     writer.addValuation(valuation(11, { equityMinor: 50_00 }), 1, 0);
     writer.cut(1);

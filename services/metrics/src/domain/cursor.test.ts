@@ -35,7 +35,7 @@ describe("the cursor of a subscription", () => {
     expect(openCursor(NOTHING, 1)).toMatchObject({ next: 1, replay: { replayTruncated: true } });
   });
 
-  it("sends a notice to a subscriber that missed samples, and to no other subscriber", () => {
+  it("that continues sends a notice if the next sample is no longer kept, and otherwise none", () => {
     expect(resumeCursor(KEPT, 11)).toEqual({ next: 11, replay: null });
     expect(resumeCursor(KEPT, 21)).toEqual({ next: 21, replay: null });
     expect(resumeCursor(KEPT, 10)).toMatchObject({ next: 11, replay: { replayTruncated: true, replayCount: 10 } });

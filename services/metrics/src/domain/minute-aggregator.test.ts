@@ -81,7 +81,7 @@ describe("the aggregator of an account", () => {
     expect(hours).toEqual([undefined, "unknown", "unknown", expect.objectContaining({ firstMs: firstMs + 3_600_000 })]);
   });
 
-  it("counts the low of a late sample in the next minute, because its own minute is closed", () => {
+  it("counts the lowest equity of a late sample in the next minute, because the sample's own minute is closed", () => {
     const aggregator = new MinuteAggregator(account, null);
     aggregator.addSample(...sampleOf(1, 5, 100));
     aggregator.closeEnded(firstMs + 60_000);

@@ -50,7 +50,7 @@ describe("the starting point of an account", () => {
     });
   });
 
-  it("is after its checkpoint's sample if the log is read from an offset after the window start; new checkpoints keep a window start that is not too old", () => {
+  it("is after its checkpoint's sample if the log is read from an offset after the window start; new checkpoints keep a recent window start", () => {
     const point = { state: { sequence: 9, to: 90 }, acceptFrom: 651, restoreFrame: true };
     // The third argument is the oldest window start that new checkpoints keep.
     expect(startingPoint(checkpoint(650, 550), 551, 551)).toEqual({ ...point, keepsWindowStart: false });

@@ -17,8 +17,8 @@ function texts(windows: SampleWindows, window: { first: number; last: number }):
   return kept;
 }
 
-describe("the window of an account", () => {
-  it("keeps the last samples, up to the maximum number", () => {
+describe("the store of the windows", () => {
+  it("keeps the last samples of an account, up to the maximum number", () => {
     const windows = new SampleWindows(LIMITS);
     const window = windows.open();
     expect([window.first, window.last]).toEqual([1, 0]);
@@ -27,7 +27,7 @@ describe("the window of an account", () => {
     expect(windows.sample(window, 9)).toEqual(sample(9, 0));
   });
 
-  it("drops samples above the maximum age, but never the newest", () => {
+  it("drops samples above the maximum age, but never an account's newest sample", () => {
     const windows = new SampleWindows(LIMITS);
     const window = windows.open();
     for (const [sequence, atMs] of [
@@ -58,7 +58,7 @@ describe("the window of an account", () => {
     expect(windows.frames(window, 2, 10).next).toBe(3);
   });
 
-  it("drops the oldest samples of all accounts above the budget, but no account's newest", () => {
+  it("drops the oldest samples of all accounts above the memory budget, but never an account's newest sample", () => {
     const windows = new SampleWindows({ ...LIMITS, maxSamples: 300 });
     const quiet = windows.open();
     windows.append(quiet, sample(1, 0, "quiet 1"), 0);
@@ -72,7 +72,7 @@ describe("the window of an account", () => {
     expect(texts(windows, busy).at(0)).toBe(`sample ${busy.first}`);
   });
 
-  it("exceeds the budget by at most one slab while it frees slabs full of newest samples of quiet accounts", () => {
+  it("exceeds the memory budget by at most one slab while it frees slabs full of newest samples of quiet accounts", () => {
     const windows = new SampleWindows({ ...LIMITS, maxSamples: 10_000, budgetBytes: 16 * LIMITS.slabBytes });
     const quiet = Array.from({ length: 66 }, (_, account) => {
       const window = windows.open();
@@ -90,7 +90,7 @@ describe("the window of an account", () => {
     expect(busy.last - busy.first).toBeGreaterThan(100);
   });
 
-  it("exceeds the budget rather than drop an account's newest sample", () => {
+  it("exceeds the memory budget rather than drop an account's newest sample", () => {
     const windows = new SampleWindows(LIMITS);
     const all = Array.from({ length: 200 }, (_, account) => {
       const window = windows.open();
@@ -112,7 +112,7 @@ describe("the window of an account", () => {
     expect(windows.bytes).toBe(LIMITS.slabBytes);
   });
 
-  it("keeps the samples that a plain list of each account would keep, or fewer above the budget, for any order of appends, closes and times", () => {
+  it("keeps what a plain list of each account would keep, or less above the memory budget, for any order of appends, closes and times", () => {
     const action = fc.oneof(
       {
         weight: 20,

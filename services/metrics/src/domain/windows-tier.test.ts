@@ -14,7 +14,7 @@ it.each([1, 2, 3, 5, 12])("each partition is the own partition of exactly one of
   expect(own.flatMap(({ replica }) => replica)).toEqual([]);
 });
 
-it("with replicas, each partition is also held by the process before its own process", () => {
+it("with replicas on, each partition is also held by the process before the one that owns the partition", () => {
   const holdings = [0, 1, 2].map((instance) => new WindowsTier({ instance, count: 3, replica: true }).holding(4));
   expect(holdings).toEqual([
     { partitions: 4, own: [0, 3], replica: [1] },

@@ -35,7 +35,7 @@ function start() {
 }
 
 describe("the partitions that are assigned to a process", () => {
-  it("are restored once for both groups, and do not count as restored before the restoration has ended", async () => {
+  it("are restored once for both consumer groups, and do not count as restored before the restoration has ended", async () => {
     const { partitions, calls, end } = start();
     partitions.assign("valuations", [0, 1]);
     partitions.assign("snapshots", [1, 2]);

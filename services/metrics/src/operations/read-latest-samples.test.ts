@@ -23,7 +23,7 @@ const SAMPLE: Sample = {
   minimum: { equityMinor: 1_000_001, measuredAt: "2026-03-01T09:59:59.999Z" },
 };
 
-it("returns null for an account without samples or with an unreadable sample, and the samples of the other accounts", () => {
+it("the latest sample is null for an account without samples or with an unreadable sample; other accounts still have theirs", () => {
   const limits = { maxSamples: 300, maxAgeMs: 300_000, budgetBytes: 1_024 * 1_024, slabBytes: 64 * 1_024 };
   const log = new SampleLog({ windows: new SampleWindows(limits), clock: new TestClock(0), partitionOf: () => 0 });
   const headers = encodeSampleHeaders(SAMPLE.range);

@@ -48,7 +48,7 @@ describe("the sample log", () => {
     expect(accepted).toEqual([1]);
   });
 
-  it("continues from a checkpoint: skips earlier records, and new checkpoints have the next sample as window start", () => {
+  it("continues from a checkpoint: it skips earlier records, and the window of new checkpoints starts at the next sample", () => {
     const { log, accepted } = newLog();
     const checkpoint = { sequence: 7, to: 70, offset: 50, window: { sequence: 3, from: 20, offset: 10 }, frame: "{}" };
     const point = { state: { sequence: 7, to: 70 }, acceptFrom: 51, restoreFrame: true, keepsWindowStart: false };

@@ -176,7 +176,7 @@ describe("the sequencer", () => {
     await eventually(() => partition.accepted.length === 6);
   });
 
-  it("cuts a sample of an account's last valuation, even if it arrives after the last sweep of the interval", async () => {
+  it("cuts a sample of an account's last valuation, even if the valuation arrives after the last sweep of the interval", async () => {
     const clock = new TestClock(0);
     const partition = new Partition([], 1_000, clock);
     await partition.sequencer.addValuations(PARTITION, records([1, 2, 3]));
@@ -204,7 +204,7 @@ describe("the sequencer", () => {
     await eventually(() => partition.accepted.length === 6);
   });
 
-  it("delays a valuation at most two intervals if the clock was set back a little before it arrived", async () => {
+  it("delays a valuation at most two intervals if the clock was set back by less than an interval before the valuation arrived", async () => {
     const clock = new TestClock(600_000);
     const partition = new Partition([], 1_000, clock);
     await partition.sequencer.addValuations(PARTITION, records([1, 2, 3]));
@@ -307,7 +307,7 @@ describe("accounts whose existence is not known yet", () => {
     expect(commitOffset()).toBe(2n);
   });
 
-  it("are rejected if they do not exist, and their next valuation causes another call", async () => {
+  it("are rejected if they do not exist, and their next valuation causes another call to the account service", async () => {
     const partition = new Partition([]);
     const [first = ""] = ACCOUNTS;
     partition.unknown.add(first);
@@ -321,7 +321,7 @@ describe("accounts whose existence is not known yet", () => {
     await eventually(() => partition.accepted.some(({ key, to }) => key.endsWith(first) && to === 6));
   });
 
-  it("turn out to be unknown: a valuation that was rejected for another reason is not rejected again, and the report names the first other valuation", async () => {
+  it("and that turn out to be unknown have each valuation rejected once; the report names the first one that was not rejected before", async () => {
     const partition = new Partition([]);
     const [accountNumber = ""] = ACCOUNTS;
     partition.unknown.add(accountNumber);
@@ -355,7 +355,7 @@ describe("accounts whose existence is not known yet", () => {
     ]);
   });
 
-  it("keep a limited number of valuations each; above the limit, all become one sample, with the lowest equity", async () => {
+  it("keep a limited number of valuations each; above the limit, all their valuations become one sample, with the lowest equity", async () => {
     const partition = new Partition([]);
     partition.unavailable = true;
     const equities = Array.from({ length: MAX_PARKED_VALUATIONS + 10 }, (_, index) => 10_000 + index);

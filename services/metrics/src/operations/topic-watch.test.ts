@@ -22,7 +22,7 @@ async function start(ids: () => Promise<Ids>) {
   return { watch, changes };
 }
 
-it("ends the process once, and not before all topics exist again", async () => {
+it("after a topic was deleted, the topic watch ends the process once, and not before all topics exist again", async () => {
   let now: Ids = FIRST;
   const { watch, changes } = await start(async () => now);
   await watch.check();
@@ -37,7 +37,7 @@ it("ends the process once, and not before all topics exist again", async () => {
   ]);
 });
 
-it("before the process ends, waits until a deleted topic is recreated, but no longer than the time limit", async () => {
+it("before the process ends, the topic watch waits until a deleted topic is recreated, but no longer than the time limit", async () => {
   const answers: Ids[] = [{ ...FIRST, latest: null }];
   const { watch } = await start(async () => answers.shift() ?? { ...FIRST, latest: "l2" });
   expect(await watch.recreated(WAIT_MS)).toEqual(["latest"]);
@@ -45,7 +45,7 @@ it("before the process ends, waits until a deleted topic is recreated, but no lo
   expect(await never.watch.recreated(1)).toEqual([]);
 });
 
-it("sends one request at a time, and answers each check from a request that started after the check", async () => {
+it("the topic watch sends one request at a time, and answers each check from a request that started after the check", async () => {
   const answers = [deferred<Ids>(), deferred<Ids>()];
   let asked = 0;
   const { watch } = await start(() => answers[asked++]?.promise ?? Promise.reject(new Error("asked too often")));
@@ -61,7 +61,7 @@ it("sends one request at a time, and answers each check from a request that star
   expect(asked).toBe(2);
 });
 
-it("ends the process with a reader's error if no topic was recreated, otherwise with the error about the topic", async () => {
+it("the topic watch ends the process with a reader's error if no topic was recreated, otherwise with the error about the topic", async () => {
   const errors: Error[] = [];
   const { watch, changes } = await start(async () => FIRST);
   await watch.fail(new Error("broken"), (error) => void errors.push(error));

@@ -48,7 +48,7 @@ function start(home = PARTITION) {
   return { log, latest, checkpoints, readBack };
 }
 
-it("replaces a stale checkpoint that it reads back; the marker has the offset up to which metrics.latest was read back", async () => {
+it("a process replaces a stale checkpoint that it reads back; the marker has the offset up to which metrics.latest was read back", async () => {
   const { log, latest, checkpoints, readBack } = start();
   log.apply(PARTITION, [record(1)]);
   await checkpoints.write();
@@ -72,7 +72,7 @@ it("replaces a stale checkpoint that it reads back; the marker has the offset up
   ]);
 });
 
-it("writes no checkpoint for samples that are read again after a restart, and a checkpoint for later samples", async () => {
+it("a process writes no checkpoint for samples that it reads again after a restart, but writes one for later samples", async () => {
   const { log, latest, checkpoints } = start();
   const window = { sequence: 1, from: -1, offset: 1 };
   const point = { state: { sequence: 0, to: -1 }, acceptFrom: 1, restoreFrame: false, keepsWindowStart: false };
@@ -85,7 +85,7 @@ it("writes no checkpoint for samples that are read again after a restart, and a 
   expect(latest.slice(1).map(({ key }) => key)).toEqual([KEY, markerKey(PARTITION)]);
 });
 
-it("writes the last checkpoints of its own partitions, and of all partitions if a topic was recreated", async () => {
+it("a process that ends writes the last checkpoints of its own partitions, or of all partitions if a topic was recreated", async () => {
   const other = PARTITION + 1;
   const { log, latest, checkpoints } = start(other);
   log.apply(other, [record(1)]);

@@ -288,7 +288,7 @@ function nextVersion(before: RuleSet | null, rules: readonly RiskRule[]): RuleSe
   return { version, rules: rules.map((rule) => toRule(rule, sinceOf(rule))) };
 }
 
-it("finds exactly the alerts that the oracle finds, each once, after any takeover", () => {
+it("the evaluation finds exactly the alerts that the oracle finds, each once, after any takeover", () => {
   fc.assert(
     fc.property(someRules, someMarket, (first, market) => {
       let [now, equityMinor, balanceMinor, netDepositsMinor] = [START_MS, 10_000_00, 10_000_00, 0];

@@ -85,7 +85,7 @@ const range = (from: number, to: number, around: number | null = null) => ({
 
 const VALUATIONS = Array.from({ length: 12 }, (_, index) => logged(index));
 
-describe("the records of a document", () => {
+describe("the records of evidence", () => {
   it("are the valuations that were measured in the interval, both ends included, and their samples", () => {
     const samples = [sample(1, -1, 2), sample(2, 2, 5), sample(3, 5, 8), sample(4, 8, 11)];
     const chosen = chooseRecords(records({ valuations: VALUATIONS, samples }), range(2, 7));
@@ -219,7 +219,7 @@ const UNPROVEN: UnprovenBreach = {
 };
 
 describe("the extreme value since a breach", () => {
-  it("is the lowest equity without repeats: a repeat was measured earlier than a valuation before it in the log", () => {
+  it("is the lowest equity, without repeated valuations: they were measured earlier than a valuation before them in the log", () => {
     const valuations = [
       logged(1, 9_000_00),
       logged(3, 9_500_00),

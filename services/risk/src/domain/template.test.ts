@@ -41,7 +41,7 @@ describe("the selection of a template", () => {
     [{ status: ["disabled", "active"] }, true],
     [{ status: ["disabled"] }, false],
     [{ status: ["active"], nameStartsWith: "Phase 2" }, false],
-  ])("%o: %s", (selection, expected) => {
+  ])("%o matches the account: %s", (selection, expected) => {
     expect(isSelected(selection, ACCOUNT)).toBe(expected);
   });
 

@@ -99,7 +99,7 @@ function setUp({
   return { applier, clock, done, failing, lists };
 }
 
-it("applies templates on other servers while the accounts of one are unavailable, and tries that server again later", async () => {
+it("templates are applied on other servers while the accounts of one server are unavailable; that server is tried again later", async () => {
   const { applier, clock, done, failing } = setUp({
     accounts: [waiting("down", "1001"), waiting("up", "1001")],
   });
@@ -114,7 +114,7 @@ it("applies templates on other servers while the accounts of one are unavailable
   expect(done).toContain("applied down/1001");
 });
 
-it("reads at most four accounts of an unavailable server, and does not report that more can be compared", async () => {
+it("a round reads at most four accounts of an unavailable server, and does not report that more can be compared", async () => {
   const accounts = Array.from({ length: 200 }, (_, index) => waiting("down", String(1_000 + index)));
   const { applier, done, failing } = setUp({ accounts });
   failing.set("down", new Unavailable());
@@ -125,7 +125,7 @@ it("reads at most four accounts of an unavailable server, and does not report th
   expect(await setUp({ accounts }).applier.round()).toBe(true);
 });
 
-it("continues with other accounts after an unexpected error, and leaves an account waiting after a conflict", async () => {
+it("a round continues with other accounts after an unexpected error, and leaves an account waiting after a conflict", async () => {
   const { applier, done, failing } = setUp({
     accounts: [waiting("one", "1001"), waiting("one", "1002"), waiting("one", "1003")],
   });
@@ -135,7 +135,7 @@ it("continues with other accounts after an unexpected error, and leaves an accou
   expect(done.toSorted()).toEqual(["applied one/1003", "failed one/1001"]);
 });
 
-it("compares only changed accounts while many versions of rules are not active yet", async () => {
+it("a round compares only changed accounts while many versions of rules are not active yet", async () => {
   const { applier, done } = setUp({
     accounts: [waiting("one", "1001", { templateName: null }), waiting("one", "1002")],
     inactive: 100,
@@ -144,7 +144,7 @@ it("compares only changed accounts while many versions of rules are not active y
   expect(done).toEqual(["applied one/1001"]);
 });
 
-it("reads no account with rules of its own, and waits for rules that may be discarded", async () => {
+it("a round does not read an account with rules of its own, and postpones an account whose rules may be discarded", async () => {
   const { applier, done, failing } = setUp({
     accounts: [waiting("one", "1001", { rules: "own" }), waiting("one", "1002", { rules: "uncertain" })],
   });
@@ -153,7 +153,7 @@ it("reads no account with rules of its own, and waits for rules that may be disc
   expect(done).toEqual(["removed one/1001", "postponed one/1002"]);
 });
 
-it("searches all accounts whose rules came from a template, then all accounts that the template selects", async () => {
+it("a round searches all accounts whose rules came from a template, then all accounts that the template selects", async () => {
   const template = { serverId: "one", version: 1, appliesTo: {}, fromTemplateAfter: null, selectedAfter: "" };
   const { applier, done } = setUp({
     templates: [
@@ -166,7 +166,7 @@ it("searches all accounts whose rules came from a template, then all accounts th
   expect(done).toEqual(["from begun", "selected first after : 1000", "selected last after 1999: 1, all"]);
 });
 
-it("searches again later while the account service does not answer, and compares accounts meanwhile", async () => {
+it("a search is repeated later while the account service does not answer; waiting accounts are compared meanwhile", async () => {
   const template = { serverId: "one", name: "a", version: 1, appliesTo: {}, fromTemplateAfter: null };
   const { applier, clock, done, failing } = setUp({
     accounts: [waiting("one", "1001")],
@@ -182,7 +182,7 @@ it("searches again later while the account service does not answer, and compares
   expect(done).toContain("selected a after 1999: 1, all");
 });
 
-it("pauses only the search that failed with an unexpected error, and repeats it later", async () => {
+it("an unexpected error pauses only the search that failed, and this search is repeated later", async () => {
   const template = { serverId: "one", version: 1, appliesTo: {}, fromTemplateAfter: null, selectedAfter: "1999" };
   const { applier, clock, done, failing, lists } = setUp({
     templates: [

@@ -56,7 +56,7 @@ describe("evidence of intervals", () => {
     expect(await ask(randomUUID())).toBe("read");
   });
 
-  it("is read for one organization while requests of another one above its share are rejected", async () => {
+  it("is read for one organization while further requests of another organization, which has used its share, are rejected", async () => {
     const { ask, running, end } = start();
     const [one, other] = [randomUUID(), randomUUID()];
     const many = Array.from({ length: MANY }, () => ask(one));

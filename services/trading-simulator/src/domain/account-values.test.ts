@@ -57,14 +57,14 @@ describe("margin", () => {
   });
 });
 
-describe("commission and swap", () => {
-  it("charges commission per lot and execution, in the account's currency", () => {
+describe("the cost of a trade", () => {
+  it("has a commission per lot and execution, in the account's currency", () => {
     const context = new TestTradingContext(QUOTES);
     expect(commissionMinor(context.prices, "USD", { symbol: "EURUSD", volume: 50 })).toBe(-150);
     expect(commissionMinor(context.prices, "NGN", { symbol: "EURUSD", volume: 100 })).toBe(-450_000);
   });
 
-  it("calculates the swap of one night from the points of a long position and its volume", () => {
+  it("has a swap per night, calculated from the points of a long position and its volume", () => {
     const context = new TestTradingContext(QUOTES);
     const account = testAccount(10_000_000);
     const { position } = placeOrder(context, account, order({ volume: 200 }));

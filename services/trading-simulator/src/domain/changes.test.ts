@@ -37,8 +37,8 @@ const CREATE: Body = {
   investorPassword: "password2",
 };
 
-describe("creation", () => {
-  it("gives the account its balance and event 1, with the reference", () => {
+describe("a creation", () => {
+  it("gives the account its balance, and reports event 1 with the reference", () => {
     const result = change(new TestTradingContext(), undefined, CREATE);
     expect(result).toMatchObject({
       applied: true,
@@ -56,7 +56,7 @@ describe("creation", () => {
   });
 });
 
-describe("the life of an account", () => {
+describe("an account", () => {
   const moves: [from: AccountStatus, to: Exclude<AccountStatus, "deleted">, outcome: string][] = [
     ["active", "active", "unchanged"],
     ["active", "close_only", "account.status_changed"],
@@ -79,14 +79,14 @@ describe("the life of an account", () => {
     ["deleted", "disabled", "ACCOUNT_NOT_FOUND"],
     ["deleted", "archived", "ACCOUNT_NOT_FOUND"],
   ];
-  it.each(moves)("from %s to %s: %s", (from, status, outcome) => {
+  it.each(moves)("that is %s and should become %s: %s", (from, status, outcome) => {
     const account = testAccount(0);
     account.status = from;
     expect(codeOf(change(new TestTradingContext(), account, { type: "set_status", status }))).toBe(outcome);
     expect(account.status).toBe(outcome === "account.status_changed" ? status : from);
   });
 
-  it("rejects archiving, and deletion without `closePositions`, while positions are open; archiving cancels pending orders", () => {
+  it("with open positions cannot be archived, or deleted without `closePositions`; archiving an account cancels its pending orders", () => {
     const context = new TestTradingContext(QUOTES);
     const account = testAccount(10_000_000);
     placeOrder(context, account, order({ orderType: "limit", price: 1 }));

@@ -18,7 +18,7 @@ function historyOf(count: number, stepMs: number): QuoteHistory {
 }
 
 describe("the quotes of a symbol", () => {
-  it("are found by time: the last one at or before it, and none before the first", () => {
+  it("are found by time: the last quote at or before the time, and none before the first quote", () => {
     const history = historyOf(500, 100);
     for (const n of [0, 1, 63, 64, 65, 250, 499]) {
       const held = { atMs: START_MS + n * 100, ...quote(n) };
@@ -30,7 +30,7 @@ describe("the quotes of a symbol", () => {
     expect(new QuoteHistory().at(START_MS)).toBeNull();
   });
 
-  it("have one quote a millisecond: the last one", () => {
+  it("are kept one per millisecond: the last one", () => {
     const history = historyOf(2, 100);
     history.record(START_MS + 100, quote(7));
     history.record(START_MS + 100, quote(8));
@@ -49,7 +49,7 @@ describe("the quotes of a symbol", () => {
     expect(history.at(lastMs - QUOTE_RETENTION_MS - 1)).toBeNull();
   });
 
-  it("have the quote that was current 10 minutes ago, however old it is", () => {
+  it("include the quote that was current 10 minutes ago, however old it is", () => {
     const history = historyOf(1, 0);
     history.record(START_MS + 10 * QUOTE_RETENTION_MS, quote(1));
     expect(history.at(START_MS + 9 * QUOTE_RETENTION_MS)).toMatchObject(quote(0));

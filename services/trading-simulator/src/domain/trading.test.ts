@@ -65,7 +65,7 @@ describe("a market order", () => {
   });
 });
 
-describe("closing", () => {
+describe("closing a position", () => {
   it("makes a deal for every partial close, and splits the swap exactly", () => {
     const context = new TestTradingContext(QUOTES);
     const account = testAccount(10_000_000);
@@ -122,7 +122,7 @@ describe("pending orders and stops", () => {
 });
 
 describe("margin call and stop-out", () => {
-  it("calls once below 100 %, and again only after recovery", () => {
+  it("call once at a margin level below 100 %, and again only after a recovery", () => {
     const context = new TestTradingContext(QUOTES);
     const account = testAccount(150_000);
     placeOrder(context, account, order());
@@ -138,7 +138,7 @@ describe("margin call and stop-out", () => {
     expect(at(1.0955)).toEqual(["margin.call"]);
   });
 
-  it("closes the largest losses first at 50 % or less, only until the level is above 50 %", () => {
+  it("close the largest losses first at a margin level of 50 % or less, only until the level is above 50 %", () => {
     const context = new TestTradingContext({ ...QUOTES, GBPUSD: { bid: 1.25, ask: 1.25 } });
     const account = testAccount(300_000);
     const small = opened(placeOrder(context, account, order({ volume: 100 })));

@@ -36,7 +36,7 @@ it.each<[by: string, flatten: Change, end: Change]>([
     { ...FLATTEN, type: "set_status", status: "disabled", flatten: true },
     { reference: "end", accountNumber: "10000001", type: "set_status", status: "archived" },
   ],
-])("removes a rejected flatten from memory and from the stored state: %s", async (_, flatten, end) => {
+])("a rejected flatten of %s is removed from memory and from the stored state", async (_, flatten, end) => {
   const states: string[] = [];
   const committer = new Committer<Account, TradingServer>({
     journal: {

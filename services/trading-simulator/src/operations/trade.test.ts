@@ -5,7 +5,7 @@ import type { Engine } from "./engine.ts";
 import type { TradingServer } from "./server.ts";
 import { setPrice } from "./trade.ts";
 
-it("rejects a new price, and does not set it, while too many rows wait for the database", async () => {
+it("a new price is rejected and not set while too many rows wait for the database", async () => {
   const engine = {
     committer: {
       rejectWhenFull: () => {

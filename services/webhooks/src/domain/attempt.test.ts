@@ -12,8 +12,8 @@ const reply = (status: number | null, retryAfter?: string) => ({
   retryAfter,
 });
 
-describe("an attempt", () => {
-  it.each([200, 201, 204, 299])("with %i is a success", (status) => {
+describe("an attempt of a delivery", () => {
+  it.each([200, 201, 204, 299])("with the status %i is a success", (status) => {
     expect(classifyReply(reply(status), at)).toMatchObject({
       status: "succeeded",
       dueAtMs: null,
@@ -21,21 +21,24 @@ describe("an attempt", () => {
     });
   });
 
-  it.each([301, 302, 307, 308, 400, 404, 500, 503, null])("with %j fails and is retried", (status) => {
-    const outcome = classifyReply(reply(status), at);
-    expect(outcome).toMatchObject({ status: "pending", dueAtMs: 7_000, gone: false, pausedUntilMs: null });
-    expect(outcome.attempt.error).not.toBeNull();
-  });
+  it.each([301, 302, 307, 308, 400, 404, 500, 503, null])(
+    "with the status %j (null: no reply) fails and is retried",
+    (status) => {
+      const outcome = classifyReply(reply(status), at);
+      expect(outcome).toMatchObject({ status: "pending", dueAtMs: 7_000, gone: false, pausedUntilMs: null });
+      expect(outcome.attempt.error).not.toBeNull();
+    },
+  );
 
-  it("with 410 fails the delivery and reports the receiver as gone", () => {
+  it("with the status 410 fails the delivery, and reports the receiver as gone", () => {
     expect(classifyReply(reply(410), at)).toMatchObject({ status: "failed", dueAtMs: null, gone: true });
   });
 
-  it("with 429 and Retry-After pauses the endpoint", () => {
+  it("with the status 429 and Retry-After pauses the endpoint", () => {
     expect(classifyReply(reply(429, "90"), at)).toMatchObject({ dueAtMs: 92_000, pausedUntilMs: 92_000 });
   });
 
-  it("with Retry-After pauses the endpoint only for that time, whatever the delivery's own delay", () => {
+  it("with Retry-After pauses the endpoint only for that time, even if the delivery is retried later or has failed", () => {
     expect(classifyReply(reply(503, "1"), { ...at, failures: 5 })).toMatchObject({
       dueAtMs: 2_000 + 10 * 3_600_000,
       pausedUntilMs: 3_000,

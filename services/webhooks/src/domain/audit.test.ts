@@ -18,7 +18,7 @@ it.each([{ actor: { type: "key", id: "mfrggzdfmztwq2lk" }, address: "203.0.113.7
   },
 );
 
-it("records the names of changed fields, and only the origin of a URL", () => {
+it("an audit event has the names of the changed fields, and only the origin of a URL", () => {
   const url = "https://hooks.example.com/services/token?key=secret";
   expect(changeDetails({ url, kinds: null, status: "disabled" })).toEqual({
     changed: ["url", "kinds", "status"],

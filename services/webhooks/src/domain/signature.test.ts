@@ -35,7 +35,7 @@ describe("a signature", () => {
     expect(() => verifier.verify(message.body, { ...headersOf(signature), "webhook-timestamp": later })).toThrow();
   });
 
-  it("of two secrets verifies with either", () => {
+  it("made with two secrets is verified with either of them", () => {
     const secrets = [generateSecret(), generateSecret()];
     const signature = signatureOf(secrets.map(signingKey), message);
     for (const secret of secrets) new Webhook(secret).verify(message.body, headersOf(signature));

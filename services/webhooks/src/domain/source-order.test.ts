@@ -73,7 +73,7 @@ function order(
 }
 
 describe("the order of an account's events", () => {
-  it("follows each source; events after a missing event wait, in that source only", () => {
+  it("follows the sequences of each source; if an event is missing, only later events of the same source wait", () => {
     const events = [
       event("f3", "finance", 3),
       event("a2", "account", 2),
@@ -90,13 +90,13 @@ describe("the order of an account's events", () => {
     expect(order(events, recordedUpTo([0, null]))).toEqual({ ready: ["f7"], early: ["f9"] });
   });
 
-  it("returns each waiting event once when the missing event arrives", () => {
+  it("has each waiting event once when the missing event arrives", () => {
     const waiting = [waited(event("f2", "finance", 2))];
     const events = [event("f2", "finance", 2), event("f1", "finance", 1)];
     expect(order(events, recordedUpTo([0, 0]), waiting)).toEqual({ ready: ["f1", "f2"], early: [] });
   });
 
-  it("records an overdue event after the older events that wait, and then continues with its successors", () => {
+  it("has an overdue event after the older events that wait, and then continues with the next sequences", () => {
     const waiting = [
       waited(event("f5", "finance", 5)),
       overdue(event("f4", "finance", 4)),
@@ -110,7 +110,7 @@ describe("the order of an account's events", () => {
     });
   });
 
-  it("gives up a missing event when more than 500 events wait for it", () => {
+  it("no longer waits for a missing event when more than 500 events wait for it", () => {
     const waiting = Array.from({ length: 501 }, (_, index) => waited(event(`f${index + 2}`, "finance", index + 2)));
     const one = [event("f503", "finance", 503)];
     expect(order(one, recordedUpTo([0, 0]), waiting.slice(0, 500)).ready).toEqual([]);
@@ -121,7 +121,7 @@ describe("the order of an account's events", () => {
     });
   });
 
-  it("accepts the repeated numbers of a restored source", () => {
+  it("accepts sequences that a source repeats after its database was restored", () => {
     const events = [event("again", "finance", 3), event("f11", "finance", 11)];
     expect(order(events, recordedUpTo([0, 10]))).toEqual({ ready: ["again", "f11"], early: [] });
   });
@@ -152,7 +152,7 @@ describe("the order of an account's events", () => {
     expect(order([event("older release", "finance", 4), deal], recorded).ready).toEqual(["older release", "deal"]);
   });
 
-  it("gives up the other source after a short wait, for all waiting events", () => {
+  it("no longer waits for the other source after 20 s, and lets all waiting events continue", () => {
     const events = [8, 9, 10].map((sequence) =>
       event(`a${sequence}`, "account", sequence, { through: 10 * sequence, after: 10 * sequence - 1 }),
     );
@@ -169,7 +169,7 @@ describe("the order of an account's events", () => {
     expect(order([event("a11", "account", 11, { through: 110, after: 109 })], recorded).ready).toEqual(["a11"]);
   });
 
-  it("waits for a given-up source again after the next event of that source, without loss or repeats", () => {
+  it("waits for the other source again after the next event of that source, and no event is lost or repeated", () => {
     const recorded = recordedUpTo([10, 4], [100, null]);
     const old = [5, 6].map((sequence) =>
       event(`f${sequence}`, "finance", sequence, { through: 10 * sequence, after: 10 * sequence - 1 }),
@@ -181,7 +181,7 @@ describe("the order of an account's events", () => {
     expect(recorded).toEqual(recordedUpTo([11, 7], [110, 109]));
   });
 
-  it("gives up the other source if more than 500 events waited, but not if more than 500 arrive at once", () => {
+  it("no longer waits for the other source if more than 500 events waited, but still waits if more than 500 arrive at once", () => {
     const events = Array.from({ length: 600 }, (_, index) =>
       event(`a${index + 8}`, "account", index + 8, { through: index + 40, after: 39 }),
     );
@@ -195,7 +195,7 @@ describe("the order of an account's events", () => {
     });
   });
 
-  it("waits five minutes, not 20 s, for account.created and after a missing event of the own source", () => {
+  it("waits five minutes for a missing event of the same source and for account.created, but only 20 s for other events of the other source", () => {
     const initial = event("f1", "finance", 1, { through: 1, after: 1 });
     const isShort = (one: IncomingEvent, recorded: RecordedSequences): boolean[] =>
       orderBySource([one], [], new Map([[ACCOUNT, recorded]])).early.map(({ isForOtherSource }) => isForOtherSource);
@@ -223,7 +223,7 @@ describe("the order of an account's events", () => {
 /** Numbers of events that one trading event causes: 0 or 1 of account, 0 to 3 of finance. */
 const traded = fc.record({ account: fc.integer({ min: 0, max: 1 }), finance: fc.integer({ min: 0, max: 3 }) });
 
-it("in any batches, each event of a history comes once, in the order of the trading server", () => {
+it("however the events of a history are batched and mixed, each event comes once, in the order of the trading server", () => {
   const histories = fc.array(traded, { minLength: 1, maxLength: 30 });
   fc.assert(
     fc.property(histories, fc.infiniteStream(fc.nat()), (history, randomness) => {
@@ -246,7 +246,7 @@ it("in any batches, each event of a history comes once, in the order of the trad
   );
 });
 
-it("with missing, late or given-up events, each arriving event is recorded once, and no event waits forever", () => {
+it("even if events are missing, late or given up, each event that arrives is recorded once, and no event waits forever", () => {
   const histories = fc.array(traded, { minLength: 1, maxLength: 30 });
   fc.assert(
     fc.property(histories, fc.infiniteStream(fc.nat()), (history, randomness) => {

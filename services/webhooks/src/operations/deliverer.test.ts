@@ -158,7 +158,7 @@ describe("the deliverer", () => {
     );
   });
 
-  it("releases waiting deliveries on stop, and records running ones", async () => {
+  it("releases the waiting deliveries when it stops, and records the attempts of the running deliveries", async () => {
     const endpoint = endpointOf();
     const { state, deliverer, lease } = createHarness([endpoint]);
     const { promise, resolve } = Promise.withResolvers<void>();

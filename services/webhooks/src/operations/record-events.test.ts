@@ -10,7 +10,7 @@ import { createEventRecorder } from "./record-events.ts";
 const measured = measurements();
 const METRIC = "webhooks.events.missing";
 
-it("counts and logs missing events once, and only after the transaction is committed", async () => {
+it("missing events are counted and logged once, and only after the transaction is committed", async () => {
   const lines: string[] = [];
   const logger = createLogger({ service: "test", level: "warn", destination: { write: (line) => lines.push(line) } });
   const serverId = randomUUID();

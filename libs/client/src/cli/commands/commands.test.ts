@@ -46,7 +46,7 @@ function start(typed: string, changes: Partial<Surroundings> = {}, liveUrl = fak
   return { code, written };
 }
 
-test("stream draws no table any more after the key is rejected", async () => {
+test("`stream` ends after kapi rejects the key, and draws its table no more", async () => {
   const server = createServer((_request, response) => response.writeHead(401).end()).listen(0, "127.0.0.1");
   await once(server, "listening");
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
@@ -58,7 +58,7 @@ test("stream draws no table any more after the key is rejected", async () => {
   server.close();
 });
 
-test("trigger waits for the event of its own server, whatever events of other servers have the same account number", async () => {
+test("`trigger` waits for the event of its own server, and ignores events of other servers with the same account number", async () => {
   const other = "0197a3c2-6d20-7a10-8b3f-91c5e07d2a02";
   vi.stubGlobal("fetch", async (url: string | URL, init: RequestInit) => {
     const answer = await fake.fetch(url, init);
@@ -77,7 +77,7 @@ test("trigger waits for the event of its own server, whatever events of other se
 });
 
 test.each(["account.created", "margin.call"])(
-  "trigger %s rejects --account: it makes its own account",
+  "`trigger %s` rejects --account, because it creates an account",
   async (kind) => {
     const { code, written } = start(`trigger ${kind} --account 10000001`);
     expect(await code).toBe(2);
@@ -87,7 +87,7 @@ test.each(["account.created", "margin.call"])(
 );
 
 test.each(["", " --operation depositAccountFunds"])(
-  "logs%s --follow shows new lines if the clock of this machine is ahead, and no line was there before",
+  "`logs%s --follow` shows new lines, also if the clock of this machine is ahead and there was no line before",
   async (operation) => {
     const { code, written } = start(`logs${operation} --follow --json`, { nowMs: () => Date.now() + 600_000 });
     await vi.waitUntil(() => fake.requests.length > 0);

@@ -9,7 +9,7 @@ import { type AccountCommandsOptions, createAccountCommands } from "./account-co
 
 class NotSent extends Error {}
 
-it("retries commands whose call was not sent; other commands of the batch keep their outcomes", async () => {
+it("commands whose call was not sent are retried; other commands of the batch keep their outcomes", async () => {
   const notSent = (): Promise<never> => Promise.reject(new NotSent("not sent"));
   const creations: Pick<AccountCommandsOptions["creations"], "createTradingAccounts" | "passwordOf" | "clock"> = {
     createTradingAccounts: () => Promise.resolve([{ outcome: { kind: "closed" }, account: null }]),
@@ -44,7 +44,7 @@ it("retries commands whose call was not sent; other commands of the batch keep t
   ]);
 });
 
-it("retries a sent command of an unknown operation unless the trading server closed its reference", async () => {
+it("a sent command of an unknown operation is retried, unless the trading server closed its reference", async () => {
   const outcomes: ChangeOutcome[] = [
     { kind: "closed" },
     { kind: "applied", event: null },

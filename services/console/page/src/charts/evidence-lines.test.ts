@@ -46,6 +46,7 @@ describe("the chart of evidence", () => {
     expect(lines.references).toEqual([10_500, 10_500, 10_000, 10_000, 10_000]);
     const unknown = evidenceLines(withValuations([0, "9600.00", null], [9, "9000.00", null]));
     expect(new Set(unknown.thresholds)).toEqual(new Set([9_500]));
+    expect(new Set(unknown.references)).toEqual(new Set([10_000]));
   });
 
   it("leaves out a valuation that is older than the valuation before it", () => {

@@ -22,7 +22,7 @@ describe("the samples of a chart", () => {
     expect(samples.at(-1)?.sequence).toBe(MAX_SAMPLES + 5);
   });
 
-  it("have some space above and below, also if their lines are flat", () => {
+  it("have some space above and below their lines, even if a line is flat", () => {
     expect(amountsShown(100, 200)).toEqual([92, 208]);
     expect(amountsShown(2_000, 2_000)).toEqual([1_999, 2_001]);
     expect(amountsShown(0, 0)).toEqual([-0.05, 0.05]);

@@ -27,7 +27,7 @@ describe("the layers of the usage chart", () => {
     expect(layers.at(-1)).toMatchObject({ name: "other operations", tops: [78] });
   });
 
-  it("have no height on a day with more refunds than usage, but the exact credits", () => {
+  it("of an operation with more refunds than usage on a day have no height there, but the exact credits", () => {
     expect(stack([day("2026-11-20", { create: 10, read: 1 }), day("2026-11-21", { create: -4, read: 1 })])).toEqual([
       { name: "create", credits: [10, -4], tops: [10, 0] },
       { name: "read", credits: [1, 1], tops: [11, 1] },

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { actionInWords, actorInWords, detailsInWords } from "./audit-words.ts";
 
 describe("an entry of the audit log", () => {
-  it.each(AUDIT_ACTIONS)("describes %s", (action) => {
+  it.each(AUDIT_ACTIONS)("describes the action %s in words", (action) => {
     expect(actionInWords(action)).not.toBe(action);
   });
 
@@ -18,7 +18,7 @@ describe("an entry of the audit log", () => {
     [{ type: "key", id: "mfrggzdf", name: null }, "key mfrggzdf"],
     [{ type: "operator", id: null, name: null }, "operator"],
     [null, null],
-  ] as const)("of %j names %s", (actor, words) => {
+  ] as const)("whose actor is %j names %s", (actor, words) => {
     expect(actorInWords(actor)).toBe(words);
   });
 

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 
 import { browserInWords } from "./browser-words.ts";
 
-it("names the browser and the system of a session; of an unknown User-Agent, shows the beginning", () => {
+it("a session is named by its browser and system, or by the beginning of an unknown User-Agent", () => {
   const agents = {
     "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36":
       "Chrome 142 on Linux",
@@ -12,6 +12,7 @@ it("names the browser and the system of a session; of an unknown User-Agent, sho
       "Safari 18 on iOS",
     "Mozilla/5.0 (Macintosh; Intel Mac OS X 10.15; rv:145.0) Gecko/20100101 Firefox/145.0": "Firefox 145 on macOS",
     "curl/8.14.1": "curl/8.14.1",
+    [`unknown/${"x".repeat(100)}`]: `unknown/${"x".repeat(52)}`,
   };
   for (const [agent, words] of Object.entries(agents)) expect(browserInWords(agent)).toBe(words);
   expect(browserInWords(null)).toBeNull();

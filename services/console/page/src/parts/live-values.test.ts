@@ -61,7 +61,7 @@ describe("the live values of an account", () => {
     expect(liveValues(account, sampleAt(AT_MS, 700))).toMatchObject({ equity: 700, marginLevel: null });
   });
 
-  it("are the loaded ones if there is no sample, or only an older one", () => {
+  it("are the loaded values if there is no sample, or only an older sample", () => {
     expect(liveValues(account, undefined)).toBe(account);
     expect(liveValues(account, sampleAt(AT_MS - 1, 1_000))).toBe(account);
   });

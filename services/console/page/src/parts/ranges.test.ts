@@ -21,12 +21,12 @@ describe("a range of time, in Prague after the clocks changed on 29 March", () =
     ["week", "2026-03-25T10:30:00.000Z", ""],
     ["month", "2026-03-31T22:00:00.000Z", ""],
     ["lastMonth", "2026-02-28T23:00:00.000Z", "2026-03-31T21:59:59.999Z"],
-  ] as const)("%s has the expected start and end", (name, from, to) => {
+  ] as const)("that is named `%s` has the expected start and end", (name, from, to) => {
     const toExclusive = to === "" ? "" : new Date(Date.parse(to) + 1).toISOString();
     expect(fieldsOf(name)).toEqual({ from, to, toExclusive });
   });
 
-  it("that is custom has the instants that the address names, and no limit for a malformed text", () => {
+  it("that is named `custom` takes its start and end from the page's address; a malformed time sets no limit", () => {
     const query = "from=2026-03-01T00:00:00.000Z&to=2026-03-02T00:00:00.000Z";
     expect(fieldsOf("custom", query)).toEqual({
       from: "2026-03-01T00:00:00.000Z",

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 
 import { ROLES_WITH, rolesInWords } from "./roles.ts";
 
-it("names exactly the roles that have a permission", () => {
+it("for each permission the page names exactly the roles that have it", () => {
   for (const permission of CONSOLE_PERMISSIONS) {
     const having = CONSOLE_ROLES.filter((role) => ROLE_PERMISSIONS[role].includes(permission));
     expect(ROLES_WITH[permission]).toEqual(having);

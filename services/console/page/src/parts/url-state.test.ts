@@ -9,8 +9,8 @@ function sortOf(text: string) {
   return sortIn({ get: () => text } as Partial<UrlState> as UrlState, FIELDS, INITIAL);
 }
 
-describe("a list in the address", () => {
-  it("starts at the first page after each change of a filter, and keeps the other fields", () => {
+describe("a list whose state is in the page's address", () => {
+  it("starts at the first page after each change of a filter, and keeps the other fields of the address", () => {
     const query = new URLSearchParams("status=active&cursor=abc&page=3&tab=deals");
     expect(changedQuery(query, "", { status: "", search: "A & B" }).toString()).toBe("tab=deals&search=A+%26+B");
     expect(changedQuery(query, "", { cursor: "def" }).get("cursor")).toBe("def");

@@ -14,7 +14,7 @@ function frameOf(sequence: number): AccountMetricsFrame {
   return { sequence, accountNumber: "x".repeat(FRAME_CHARACTERS) } as AccountMetricsFrame;
 }
 
-it("keeps only the newest sample while a browser does not read, and sends it when the browser reads again", async () => {
+it("an event stream keeps only the newest sample while the browser does not read, and sends it when the browser reads again", async () => {
   const answered = Promise.withResolvers<ServerResponse>();
   const server = createServer((_request, response) => answered.resolve(response));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

@@ -28,7 +28,7 @@ it("a search above the organization's share at the account service is 429 for th
   await expect(search).rejects.toMatchObject({ code: "TOO_MANY_CONCURRENT_REQUESTS", status: 429 });
 });
 
-it("any other rejection is a DependencyError, also if the account service does not know the server yet", async () => {
+it("any other rejection of a list is a DependencyError, also if the account service does not know the server yet", async () => {
   for (const code of ["SERVER_NOT_FOUND", "VALIDATION_FAILED"] as const) {
     const accounts = await refusing(new ApiError(code));
     await expect(accounts.list(randomUUID(), { limit: 20 })).rejects.toThrow(DependencyError);

@@ -37,7 +37,7 @@ function refusing(error: ApiError): Promise<InternalClient> {
   );
 }
 
-it("a rejection by the organization service is an ApiError, and its failure is a DependencyError", async () => {
+it("a rejection by the organization service is an ApiError, and a failure of the service is a DependencyError", async () => {
   const missing = await refusing(new ApiError("WALLET_NOT_FOUND"));
   await expect(createCredits(missing).balance(ORGANIZATION)).rejects.toMatchObject({
     name: "ApiError",
@@ -47,14 +47,14 @@ it("a rejection by the organization service is an ApiError, and its failure is a
   await expect(createCredits(unsynced).balance(ORGANIZATION)).rejects.toThrow(DependencyError);
 });
 
-it("a 401 to the console is a DependencyError, not a 401 to the person; an answer of another shape is a DependencyError too", async () => {
+it("a 401 from the organization service is a DependencyError, not a 401 for the person; so is an answer of a wrong shape", async () => {
   const refused = await refusing(new ApiError("AUTHENTICATION_REQUIRED"));
   await expect(createCredits(refused).balance(ORGANIZATION)).rejects.toThrow(DependencyError);
   const other = await clientOf((app) => serveRaw(app, ORGANIZATION_ROUTES.getCreditBalance, () => ({ wallet: 1 })));
   await expect(createCredits(other).balance(ORGANIZATION)).rejects.toThrow(DependencyError);
 });
 
-it("reads a list to its end, up to the maximum number of items", async () => {
+it("the list of keys is read to its end, up to the maximum number of keys", async () => {
   const asked: string[] = [];
   const key = { scopes: [], serverIds: null, status: "active", createdAt: "", expiresAt: null, rateLimit: null };
   let totalPages = 3;

@@ -245,7 +245,7 @@ describe("a streamed list", () => {
     await closedAtOwner();
   });
 
-  it("of commands that is too large for one response counts for the share too, and the charge of a list above the share is refunded", async () => {
+  it("of commands that is too large for one response counts for the organization's share too; above the share, its charge is refunded", async () => {
     answer = (request, response) => {
       if (String(request.url).includes("/commands/stream")) endless(request, response);
       else response.writeHead(413, JSON_HEADERS).end("{}");
@@ -324,7 +324,7 @@ describe("details of an account", () => {
   });
 });
 
-describe("a wait", () => {
+describe("a wait for a final state", () => {
   const commandId = randomUUID();
   const path = `/api/v1/management/commands/${commandId}?wait=30`;
   const command = (status: string): string => JSON.stringify({ command: { id: commandId, status } });

@@ -9,7 +9,7 @@ const event = (type: string, members: Readonly<Record<string, unknown>> = {}): {
 });
 
 describe("deletionsIn", () => {
-  it("returns the deletions only, also if an account of another event is named account.deleted", () => {
+  it("returns only deletions, and no other event in which the name of the account is account.deleted", () => {
     const events = [
       event("account.created", { accountName: "account.deleted" }),
       event("position.closed"),

@@ -16,7 +16,7 @@ it("a page of release 0.1.0 is an error if that release ignored a cursor or a fi
   }
 });
 
-it("a page of release 0.1.0 is returned for a query that 0.1.0 knows, and null (a 404) is returned for any query", () => {
+it("a page of release 0.1.0 is returned if that release knows every part of the query; a 404 (null) is returned for any query", () => {
   const query = { page: 2, limit: 20, status: "open", type: undefined };
   expect(checkedPage(ROUTE, query, ["status"], FORMER)).toBe(FORMER);
   expect(checkedPage(ROUTE, { cursor: "c" }, [], null)).toBeNull();
@@ -44,7 +44,7 @@ it("an account does not exist only if the owner's 404 has the code ACCOUNT_NOT_F
   await expect(read(200, { balance: "10.5" })).rejects.toThrow(DependencyError);
 });
 
-it("a read above the organization's share at a trading server is 429, and a change that was begun is not", async () => {
+it("a read above the organization's share at a trading server is 429; a deletion that has begun is a DependencyError instead", async () => {
   const response = {
     status: 429,
     body: Buffer.from(JSON.stringify({ error: "text", code: "TOO_MANY_CONCURRENT_REQUESTS", requestId: "r" })),

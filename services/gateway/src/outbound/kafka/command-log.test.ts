@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 import { NotPublished } from "../../domain/ports.ts";
 import { createCommandLog } from "./command-log.ts";
 
-it("distinguishes a message that is certainly not in the log from a message that may be in the log", async () => {
+it("a failed publication says whether the message is certainly not in the log, or may be in the log", async () => {
   const message = commandMessage();
   const publish = (outcome: ProduceError["outcome"]): Promise<void> => {
     const send = (): Promise<never> => Promise.reject(new ProduceError(outcome, "no broker"));

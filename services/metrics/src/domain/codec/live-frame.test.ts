@@ -73,7 +73,7 @@ describe("encodeLiveFrame", () => {
   });
 });
 
-it("writes amounts as JSON.stringify does", () => {
+it("encodeLiveFrame writes amounts as JSON.stringify does", () => {
   const few = fc.integer({ min: -1_000, max: 1_000 });
   fc.assert(
     fc.property(fc.oneof(few, fc.integer({ min: -1e15, max: 1e15 }), fc.maxSafeInteger()), (equityMinor) => {

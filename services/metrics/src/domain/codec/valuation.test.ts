@@ -87,7 +87,7 @@ describe("a valuation in the usual field order", () => {
     valuation({ serverId: SERVER, accountNumber: LONGEST, marginMinor: 300, equityMinor: 7 }),
   );
 
-  it("is decoded to the same values as by the schema", () => {
+  it("is decoded to the same values as the schema gives", () => {
     const minor = fc.maxSafeInteger();
     const moment = fc.date({ min: new Date("0000-01-01"), max: new Date("9999-12-31"), noInvalidDate: true });
     fc.assert(

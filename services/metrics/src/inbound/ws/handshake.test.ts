@@ -43,7 +43,7 @@ async function refundsAfter(error: ApiError): Promise<{ refunds: RefundRequest[]
   return { refunds, chargeIds };
 }
 
-it("refunds a handshake whose charge is unknown, but not a rejected handshake", async () => {
+it("a handshake is refunded if it is unknown whether it was charged, but not if it is rejected", async () => {
   const unknown = await refundsAfter(new ChargeUnknown(new Error("the reply is lost")));
   const [chargeId] = unknown.chargeIds;
   expect(unknown.refunds).toEqual([
@@ -52,7 +52,7 @@ it("refunds a handshake whose charge is unknown, but not a rejected handshake", 
   expect((await refundsAfter(new ApiError("INSUFFICIENT_CREDITS"))).refunds).toEqual([]);
 });
 
-it("rejects a key from another network like an unknown key, and still reports the key to the request log", async () => {
+it("a key that is used from a network that it does not allow is rejected like an unknown key, but is in the request log", async () => {
   const limited = { ...entry, allowedNetworks: ["198.51.100.0/24"] };
   const known: string[] = [];
   const context = {
@@ -79,7 +79,7 @@ it.each([
   ["a\u00a0", false],
   ["a", true],
   ["kapi.v1 ,\tb", true],
-])("charges a handshake only if `ws` accepts its subprotocols: %j, charged: %s", async (protocols, charged) => {
+])("a handshake is charged only if `ws` accepts its subprotocols: %j, charged: %s", async (protocols, charged) => {
   const admitted = new Error("admitted");
   const context = {
     directory: { key: () => entry, prices: () => ({ liveConnection: 1, read: 1 }) } as unknown as Directory,

@@ -22,7 +22,7 @@ async function answerTo(text: string): Promise<{ head: string; body: unknown }> 
   return { head: head.toLowerCase(), body: JSON.parse(body) };
 }
 
-it("a request that is no upgrade is 404 with the code and the caller's request id, free of charge", async () => {
+it("a request that is not a WebSocket upgrade is 404 with the code and the caller's request id, free of charge", async () => {
   const { head, body } = await answerTo(
     "GET / HTTP/1.1\r\nHost: x\r\nX-Request-Id: mine-1\r\nConnection: close\r\n\r\n",
   );
@@ -33,7 +33,7 @@ it("a request that is no upgrade is 404 with the code and the caller's request i
   expect(body).toEqual({ error: "Not found", code: "NOT_FOUND", requestId: "mine-1" });
 });
 
-it("malformed HTTP is 400, with a body as every error has", async () => {
+it("malformed HTTP is 400, in the form of all errors", async () => {
   const { head, body } = await answerTo("NONSENSE\r\n\r\n");
   expect(head).toMatch(/^http\/1\.1 400 /);
   expect(head).toContain("\r\nx-error-code: validation_failed");

@@ -59,7 +59,7 @@ function newLog(clock: TestClock): SampleLog {
   return new SampleLog({ windows: new SampleWindows(limits), clock, partitionOf: () => 0 });
 }
 
-it("serves all accounts of a client in turn if its network never accepts all samples", async () => {
+it("a socket sends samples of all its accounts in turn, even if the client's network never accepts all samples", async () => {
   const clock = new TestClock(0);
   const log = newLog(clock);
   const existence = {

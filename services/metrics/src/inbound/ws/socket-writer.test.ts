@@ -34,7 +34,7 @@ function turn(): Promise<void> {
 }
 
 describe("a socket writer", () => {
-  it("makes one write per turn, in the order of the pushes", async () => {
+  it("makes one write per turn of the event loop, in the order of the pushes", async () => {
     const socket = new HeldSocket();
     const writer = new SocketWriter({ socket, maxBufferedBytes: 100, isOpen: () => true, onDrain: () => undefined });
     for (const text of ["a", "b", "c"]) writer.push(Buffer.from(text));

@@ -21,12 +21,12 @@ const read: LedgerEntry = {
 describe("a wallet in Redis", () => {
   const withRead = { purchased: 100, reserved: 5, consumed: 23, available: 72 };
 
-  it("is correct with the ledger's sums plus the charges that the ledger does not have yet", () => {
+  it("is correct if it has the ledger's sums plus the charges that the ledger does not have yet", () => {
     expect(driftOfRedis(ledger, new Map([[organizationId, withAvailable(sums)]]), [])).toEqual([]);
     expect(driftOfRedis(ledger, new Map([[organizationId, withRead]]), [read])).toEqual([]);
   });
 
-  it("drifts by the difference of one sum", () => {
+  it("drifts if one sum differs, by the difference", () => {
     const [drift, ...more] = driftOfRedis(ledger, new Map([[organizationId, withRead]]), []);
     expect(more).toEqual([]);
     expect(drift).toMatchObject({
@@ -47,7 +47,7 @@ describe("a wallet in Redis", () => {
   });
 });
 
-it("a wallet of the ledger drifts if its entries give other sums", () => {
+it("a wallet in the ledger drifts if its credit ledger entries give other sums", () => {
   expect(driftOfEntries(ledger, new Map([[organizationId, sums]]))).toEqual([]);
   const [drift] = driftOfEntries(ledger, new Map([[organizationId, { ...sums, reserved: 12 }]]));
   expect(drift).toMatchObject({ source: "entries" });

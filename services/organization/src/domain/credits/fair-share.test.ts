@@ -6,17 +6,17 @@ import { fairShare } from "./fair-share.ts";
 const taken = (waiting: readonly number[], share: number): number =>
   waiting.reduce((sum, entries) => sum + Math.min(entries, share), 0);
 
-it("takes everything if it fits", () => {
+it("the fair share lets every queue be taken whole if all entries fit", () => {
   expect(taken([3, 0, 40], fairShare([3, 0, 40], 100))).toBe(43);
   expect(fairShare([], 100)).toBe(100);
 });
 
-it("takes short queues whole, and equal parts of long ones", () => {
+it("the fair share takes short queues whole, and equal parts of long ones", () => {
   expect(fairShare([5_000, 10, 6_000, 20], 1_030)).toBe(500);
   expect(fairShare([9_000], 1_000)).toBe(1_000);
 });
 
-it("if the capacity is at least one entry per queue, never exceeds it, and wastes at most one entry per queue", () => {
+it("the fair share never exceeds a capacity of at least one entry per queue, and wastes at most one entry per queue", () => {
   const queues = fc.array(fc.nat({ max: 2_000 }), { minLength: 1, maxLength: 64 });
   fc.assert(
     fc.property(queues, fc.integer({ min: 64, max: 5_000 }), (waiting, capacity) => {

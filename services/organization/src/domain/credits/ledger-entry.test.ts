@@ -28,7 +28,7 @@ function entry(kind: LedgerEntryKind, credits: number, changes: Partial<LedgerEn
   };
 }
 
-test("consuming a reservation moves it from reserved to consumed; releasing returns it", () => {
+test("a settlement that consumes moves the credits from reserved to consumed; a settlement that releases only removes them from reserved", () => {
   const entries = [
     entry("purchase", 100),
     entry("reserve", 5),

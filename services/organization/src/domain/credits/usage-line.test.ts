@@ -24,6 +24,6 @@ test.each(entries)(
   },
 );
 
-test("a line names who made the request", () => {
+test("a usage line names who made the request", () => {
   expect(usageLine({ ...request, kind: "consume", credits: 7 }).createdBy).toEqual(createdBy);
 });

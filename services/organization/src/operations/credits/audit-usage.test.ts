@@ -130,7 +130,7 @@ it.each([
   "risk.delete_rules",
   "risk.set_template",
   "risk.delete_template",
-] as const)("%s of a person is recorded, whatever its outcome", (operation) => {
+] as const)("the command %s of a person is audited, whatever its outcome", (operation) => {
   for (const status of ["succeeded", "failed", "expired"] as const) {
     const event = ended({ operation, status, createdBy: { type: "user", id: ID } });
     expect(auditedCommandsOf([event])).toMatchObject([{ action: operation, actor: { id: ID }, details: { status } }]);

@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 
 import { publishDirectory } from "./publish-directory.ts";
 
-it("publishes no old version of an entry last, although another process changes the entry meanwhile", async () => {
+it("the newest version of a directory entry is published last, even if another process changes the entry meanwhile", async () => {
   const [changed, unchanged] = [serverEntry({ version: 1 }), serverEntry({ version: 4 })];
   let entries: readonly DirectoryEntry[] = [changed, unchanged];
   const log: DirectoryEntry[] = [];

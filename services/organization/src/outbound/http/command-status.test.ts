@@ -30,7 +30,7 @@ describe("the states of commands", () => {
   };
   const lookedUp = (id: string) => (STATUSES[id] === undefined ? null : { command: { status: STATUSES[id] } });
 
-  it("are in the order of the ids, also if some did not fit into an answer", async () => {
+  it("are in the order of the ids, even if some states did not fit into the first response", async () => {
     const asked: number[] = [];
     const { states } = await lookingUp((commandIds) => {
       asked.push(commandIds.length);
@@ -41,7 +41,7 @@ describe("the states of commands", () => {
     expect(asked).toEqual([6, 4, 2]);
   });
 
-  it("are not returned at all if an answer is truncated or has no state", async () => {
+  it("are not returned at all if a response is truncated or has no state: an error is thrown", async () => {
     const cutOff = await lookingUp((commandIds) => commandIds.slice(1).map(lookedUp));
     await expect(cutOff.states(["a", "b"])).rejects.toThrow(DependencyError);
     const nothing = await lookingUp((commandIds) => commandIds.map(() => "later"));

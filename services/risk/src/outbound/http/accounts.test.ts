@@ -30,7 +30,7 @@ const serviceThatThrows = (error: ApiError) =>
     throw error;
   });
 
-it("an account is asked for with its current values, unless they are not wanted", async () => {
+it("the account service is asked for an account with its current values, unless the caller wants no values", async () => {
   const asked: unknown[] = [];
   const account = await clientOf((request) => {
     asked.push(request.query);

@@ -27,7 +27,7 @@ function simulator() {
 
 const USDJPY = `/control/v1/servers/${serverId}/prices/USDJPY`;
 
-it("accepts one point as a price, and rejects a price that is rounded to 0", async () => {
+it("a price of one point is accepted, and a price that is rounded to 0 is rejected", async () => {
   const app = simulator();
   const set = (payload: object) => app.inject({ method: "PUT", url: USDJPY, payload });
   const least = { bid: 0.001, ask: 0.001, hold: true };
@@ -45,7 +45,7 @@ it("accepts one point as a price, and rejects a price that is rounded to 0", asy
   expect(after.json()).toMatchObject({ prices });
 });
 
-it("sets the ask of a price without an ask, and rejects an ask below the bid", async () => {
+it("a price that is set without an ask gets one, and an ask below the bid is rejected", async () => {
   const app = simulator();
   const set = (payload: object) => app.inject({ method: "PUT", url: USDJPY, payload });
   expect((await set({ bid: 150 })).json()).toMatchObject({ bid: 150, ask: 150.009 });

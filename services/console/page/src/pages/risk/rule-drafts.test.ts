@@ -21,7 +21,7 @@ const RULES: RiskRule[] = [
 ];
 
 describe("rules that are edited", () => {
-  it("are the same rules if nothing is changed, and valid by the schema of the API", () => {
+  it("stay the same if nothing is changed, and are valid by the schema of the API", () => {
     const edited = rulesOf(RULES.map((rule) => draftOf(rule)));
     expect(edited).toEqual({ rules: RULES });
     expect(RiskRules.parse("rules" in edited ? edited.rules : null)).toEqual(RULES);
@@ -52,7 +52,7 @@ describe("rules that are edited", () => {
   });
 });
 
-it("a change names new, changed and removed rules; the order of fields does not count", () => {
+it("the comparison of old and edited rules names the new, changed and removed rules; the order of fields does not count", () => {
   const { limit, ...rest } = DAILY;
   const reordered: RiskRule = { ...rest, limit };
   const [daily, total, fixed] = RULES as [RiskRule, RiskRule, RiskRule];

@@ -111,7 +111,7 @@ describe("a page", () => {
     expect(html.match(/<pre/g)).toHaveLength(3);
   });
 
-  it("makes links to files that are not on the site plain text", () => {
+  it("turns links to files that are not on the site into plain text", () => {
     const { html } = renderPage("# A\n\nSee [the code](../src/x.ts) and [b](b.md#c).", (target) =>
       target.startsWith("b.md") ? "/docs/b#c" : null,
     );

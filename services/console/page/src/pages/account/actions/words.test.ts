@@ -7,7 +7,7 @@ function failed(change: Partial<Command>): string {
   return failureText({ operation: "account.flatten", status: "failed", errorMessage: null, ...change } as Command);
 }
 
-it("a failed command says its own reason if its error code has several reasons", () => {
+it("the text about a failed command is the command's own reason if the error code has several reasons", () => {
   const withdrawn = "The command was closed before it was carried out";
   expect(failed({ errorCode: "REJECTED_BY_SERVER", errorMessage: withdrawn })).toBe(`${withdrawn}.`);
   const incomplete = "closed positions: 1; still open, because a market is closed: 2 (GBPUSD)";
@@ -18,12 +18,12 @@ it("a failed command says its own reason if its error code has several reasons",
   expect(failed({ ...rules, errorMessage: "the current version is 2" })).toBe("The current version is 2.");
 });
 
-it("an archived account has no deposit and no withdrawal", () => {
+it("the page of an archived account offers neither a deposit nor a withdrawal", () => {
   const hasAction = (action: "deposit" | "withdraw" | "enable"): boolean => ACTIONS[action].states.includes("archived");
   expect([hasAction("deposit"), hasAction("withdraw"), hasAction("enable")]).toEqual([false, false, true]);
 });
 
-it("if the error code of a failed command has one reason, a fixed text replaces the error message", () => {
+it("the text about a failed command is a fixed text if the error code has only one reason", () => {
   const errorMessage = "the account is archived";
   expect(failed({ errorCode: "ACCOUNT_ARCHIVED", errorMessage })).toBe("The account is archived. Enable it first.");
   expect(failed({ errorCode: "INVALID_STATE_TRANSITION", errorMessage })).toBe(
