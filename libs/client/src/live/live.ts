@@ -273,8 +273,8 @@ export class Live {
       const text = `the handler is slow: ${share + dropped} events waited; the last ${dropped} are read again later`;
       this.#options.onError?.(new Error(text), follower.account);
     }
-    // With very many accounts, even one message of each is more than half of the maximum. Then
-    // shorter queues did not end the pause.
+    // With very many accounts, even one message of each account is more than half of the maximum:
+    // the pause is still on.
     if (this.#pause !== null) this.#resume(this.#pause);
   }
 

@@ -23,9 +23,15 @@ export type OpenPosition = z.infer<typeof OpenPosition>;
 /** The equity of the last stored snapshot at or before a time, in units of currency. */
 export const StoredEquity = z.object({
   value: z.number(),
-  /** The minute in which the equity was measured. It was over at the time of the state. */
+  /**
+   * Start of the minute in which the equity was measured. This minute had ended by the time of the
+   * state.
+   */
   measuredAt: z.iso.datetime(),
-  /** From `measuredAt` to the time of the state: up to a minute more than the age of the value. */
+  /**
+   * Milliseconds from `measuredAt` to the time of the state. The equity may be up to a minute
+   * younger, because `measuredAt` is the start of its minute.
+   */
   ageMs: z.int().min(0),
 });
 export type StoredEquity = z.infer<typeof StoredEquity>;

@@ -28,7 +28,7 @@ export const NearLimit = z.object({
 });
 export type NearLimit = z.infer<typeof NearLimit>;
 
-/** The kinds of limits in lists: of losses, not of profit targets. */
+/** The kinds of rules in the list of near limits: losses, no profit targets. */
 export const LossRuleType = z.enum(["dailyLoss", "maxLoss"]);
 export type LossRuleType = z.infer<typeof LossRuleType>;
 

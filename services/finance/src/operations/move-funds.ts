@@ -1,7 +1,7 @@
 /**
- * Carries out depositAccountFunds and withdrawAccountFunds. Changes are sent to the trading server
- * by reference. The event of the response is booked at once, which completes the command. A
- * rejection fails the command. An unknown outcome is never guessed.
+ * Carries out depositAccountFunds and withdrawAccountFunds. Each change is sent to the trading
+ * server with the command id as its reference. The event of the response is booked at once, which
+ * completes the command. A rejection fails the command. An unknown outcome is never guessed.
  */
 import {
   type CommandExecutor,

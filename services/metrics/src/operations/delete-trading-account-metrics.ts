@@ -8,7 +8,8 @@ const REACHED_TIMEOUT_MS = 3_000;
 /**
  * Deletes all data of an account, in this order:
  * 1. its rows in PostgreSQL, in the transaction that records the deletion;
- * 2. its window, subscriptions and writer in every process, by a record in `metrics.samples`;
+ * 2. its window, subscriptions and `AccountWriter` in every process, by a record in
+ *    `metrics.samples`;
  * 3. its checkpoint.
  * Later records of the account are rejected. Idempotent: a repeat completes a failed deletion.
  */
