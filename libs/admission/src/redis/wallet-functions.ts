@@ -5,11 +5,11 @@ import { type WalletState, walletReply } from "./wallet-state.ts";
 import { callPerShard, type ShardReplies } from "./shard-replies.ts";
 
 /**
- * How long Redis remembers that a settlement was applied: 130 bytes per command, 1 GB at 1,000
- * commands/s. For later repeats the caller sets {@link SettlementRequest.isOld}.
+ * How long Redis remembers that a settlement was applied. That takes 130 bytes per command, 1 GB at
+ * 1,000 commands/s. For later repeats the caller sets {@link SettlementRequest.isOld}.
  */
 export const SETTLED_TTL_MS = 2 * 3_600_000;
-/** How long Redis remembers that a purchase was applied: purchases are few. */
+/** How long Redis remembers that a purchase was applied. Longer, because purchases are few. */
 export const PURCHASED_TTL_MS = 7 * 24 * 3_600_000;
 /** Maximum number of settlements per function call, so that no call blocks Redis for long. */
 const MAX_SETTLEMENTS_PER_CALL = 200;
@@ -42,9 +42,10 @@ export type SettlementReply = "done" | "included" | "unsynced" | "no_wallet" | "
 
 /**
  * Settles reservations, each once: reserved credits become consumed or available again. If Redis
- * does not know the reservation of a settlement that is not old, Redis lost this reservation and
- * its usage entry before the ledger read the entry. A consumption is then taken from the available
- * credits, as in the ledger, even below zero; a release changes nothing. Replies are in the order
+ * does not know the reservation of a settlement that is not old, Redis lost this reservation, and
+ * lost its entry in the usage stream before the organization service read that entry. A consumption
+ * is then taken from the available credits, even below zero; a release changes nothing. The ledger
+ * does the same. Replies are in the order
  * of `settlements`. Never rejects: if a call fails, its settlements are `unreachable`, and `failed`
  * gets the error.
  */

@@ -1,4 +1,4 @@
-/** The state of an account of the fake at a time. The fake stores no equity. */
+/** The state that an account of the fake had at a given time. The fake stores no equity. */
 import { amountOf, type Json, type StoredAccount } from "./state.ts";
 
 /** Returns the state at `at`: ISO 8601 in UTC, with milliseconds, as all times of the fake. */

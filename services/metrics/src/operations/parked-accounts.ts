@@ -127,7 +127,7 @@ export class ParkedAccounts {
   async #askUntilNoneIsLeft(): Promise<void> {
     this.#isAsking = true;
     while (!this.#closed && this.#accounts.size > 0) {
-      // Wait until the whole batch is added, so that one call asks about all its accounts.
+      // Wait until all accounts of this turn of the event loop are added: one call asks about them.
       await setImmediate();
       const asked = [...this.#accounts.values()];
       const existing = await this.#ask(asked);

@@ -26,7 +26,10 @@ const MAX_BUFFERED_BYTES = 16 * 1_024 * 1_024;
 const STUCK_TIMEOUT_MS = 30_000;
 /** How long a connection may be without a ping before it is terminated: pings come every 2 s. */
 const SILENT_TIMEOUT_MS = 30_000;
-/** Interval at which connections are checked, and waiting requests are tried again. */
+/**
+ * Interval at which connections are checked, and at which requests for a position that this process
+ * has not read yet are tried again.
+ */
 const CHECK_INTERVAL_MS = 20;
 /** The close code of a process that stops (RFC 6455, 7.4.1). */
 const GOING_AWAY = 1001;

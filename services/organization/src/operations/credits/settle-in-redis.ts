@@ -40,8 +40,9 @@ export function isApplied(reply: SettlementReply | undefined): boolean {
 
 /**
  * The usage streams may report a reservation although the ledger has this reservation and its
- * settlement. Returns the settlements of such reservations. Usually the usage entry was only read
- * late. But Redis may have reserved twice:
+ * settlement. Returns the settlements of such reservations. Usually the final event of the command
+ * came first: then the reservation was recorded with the settlement, before the usage streams
+ * reported it. But Redis may have reserved twice:
  * - Redis lost the reservation, the ledger recorded the settlement before the sync, and the command
  *   was requested again.
  * - The command was not published, its reservation was released, and the command was requested

@@ -46,7 +46,10 @@ function monthOf(epoch: number): string {
   return toIso(epoch * MS_PER_SECOND).slice(0, "2026-11".length);
 }
 
-/** Current tables of the shards, then their previous tables: each may have a repeated entry. */
+/**
+ * Returns the current tables of the shards, then their previous tables. An entry that is recorded
+ * again may be in any of them, so a search reads them all.
+ */
 export function tablesOf(positions: Iterable<LedgerPosition>): string[] {
   const all = [...positions];
   const previous = all.flatMap(({ previousTable }) => previousTable ?? []);
