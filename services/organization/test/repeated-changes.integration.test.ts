@@ -142,10 +142,15 @@ const forgetCommand = statement<Record<string, never>>(
   `update open_reservations set command_id = null where charge_id = $1`,
 );
 
+const selectSettlement = statement<{ operation: string }>(
+  "test_select_settlement",
+  `select operation from all_credit_entries where charge_id = $1 and leg = 'settle'`,
+);
+
 test("a second reservation of a command is released if the final event settles the first reservation", async () => {
   const { context, commands } = harness;
   const organizationId = await organizationWith(harness, 100);
-  const { commandId } = await reservedAgain(organizationId);
+  const { commandId, reservation } = await reservedAgain(organizationId);
   const first = await reserve(context, organizationId, 7);
   await recordAllUsage(context, ALL_SHARDS);
   await harness.database.query(forgetCommand, [first]);
@@ -159,6 +164,9 @@ test("a second reservation of a command is released if the final event settles t
   // The 7 credits stay reserved: this is the first reservation of its command, so the final event
   // in `command.events` will settle it.
   await expectWallet(harness, organizationId, { available: 88, reserved: 7, consumed: 5 });
+  // The command was published and is final: only this reservation of it was not used.
+  const [settlement] = await harness.database.query(selectSettlement, [reservation]);
+  expect(settlement?.operation).toBe("orphaned reservation");
   commands.final = new Set();
 });
 

@@ -59,7 +59,7 @@ async function releaseUnknown(
     credits,
     kind: "settle" as const,
     action: "release" as const,
-    operation: "never published",
+    operation: "orphaned reservation",
     requestId: null,
     commandId,
     atMs: clock.nowMs(),
