@@ -236,6 +236,25 @@ test("a settlement that reaches Redis long after it was recorded, and whose repl
   expect(await context.store.readPending(100, [], 0)).toEqual([]);
 });
 
+test("a consumption after a release reaches Redis once, also if the process dies before and is down for hours", async () => {
+  const { context } = harness;
+  const organizationId = await organizationWith(harness, 100);
+  const commandId = await reserve(context, organizationId, 5);
+  await recordAllUsage(context, ALL_SHARDS);
+  await finish(context, organizationId, commandId, 5, "release");
+  const event = finalEvent(context, organizationId, commandId, 5);
+  const dying = { ...context.store, insertPending: () => Promise.resolve() };
+  const down = { ...context.redis, call: () => Promise.reject(new Error("no Redis")) };
+  await recordSettlements({ ...context, store: dying, redis: down }, [event], []);
+  const later = new TestClock(context.clock.nowMs() + SETTLED_TTL_MS);
+  for (let time = 0; time < 2; time += 1) {
+    await recordSettlements({ ...context, clock: later }, [event], []);
+    await applyPending(context);
+    await expectWallet(harness, organizationId, { available: 95, reserved: 0, consumed: 5 });
+  }
+  expect(await context.store.readPending(100, [], 0)).toEqual([]);
+});
+
 /**
  * Returns a ledger that calls `made` after its first recording. Its second recording waits for
  * `others`: the end of the first recording of another ledger.
