@@ -164,7 +164,7 @@ export async function startService(
     risk: createRisk(riskClient, organizationOf),
     webhooks: createWebhooks(webhooksClient),
     knownAccounts,
-    configurations: createServerConfigurations(accounts.configuration, clock),
+    configurations: createServerConfigurations(accounts.configuration, monotonicClock),
     commandStatus: createCommandStatus({
       client: commandStatusClient,
       waitingClient,
