@@ -3,12 +3,16 @@ import { createLogger } from "@kapi/runtime";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 
 import type { RefundRequest } from "./admission.ts";
+import { CHARGE_TTL_MS } from "./redis/index.ts";
 import { startRepeatedRefunds } from "./repeated-refunds.ts";
 
 const REFUNDED = { credits: 1, remaining: 9 };
 const ROUND_MS = 1_000;
-/** How long Redis remembers a charge. */
-const REMEMBERED_MS = 120_000;
+/**
+ * The longest time from the charge to the end of a streamed response: the 120 s of the gateway, and
+ * the 5 s in which the response begins.
+ */
+const MAX_STREAMED_MS = 120_000 + 5_000;
 const REDIS_TIMEOUT_MS = 600;
 /** The time that running HTTP requests have at a stop: `DRAIN_TIMEOUT_MS` of `libs/http`. */
 const STOPPED_WITHIN_MS = 8_000;
@@ -47,19 +51,28 @@ it("each refund is retried every second until Redis accepts it, independently of
   await stop();
 });
 
-it("a refund that fails is given up and logged within 120 s of its charge, however late its first attempt was", async () => {
+it("a refund that fails is given up and logged while Redis still remembers its charge, however late its first attempt was", async () => {
   const { value: refunds, stop } = startRepeatedRefunds({ admission: { refund }, clock, logger });
-  // The request itself took 100 of the 120 s.
-  const chargeId = uuidV7(clock.nowMs() - 100_000);
+  // The request itself took most of the time.
+  const chargeId = uuidV7(clock.nowMs() - CHARGE_TTL_MS + 20_000);
   refunds.add(requestOf(chargeId));
-  await vi.advanceTimersByTimeAsync(REMEMBERED_MS - 100_000);
+  await vi.advanceTimersByTimeAsync(20_000);
   expect(error).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ chargeId }), expect.any(String));
   refund.mockClear();
   // Redis has forgotten this charge, so a refund would not change the wallet.
-  refunds.add(requestOf(uuidV7(clock.nowMs() - REMEMBERED_MS)));
+  refunds.add(requestOf(uuidV7(clock.nowMs() - CHARGE_TTL_MS)));
   await vi.advanceTimersByTimeAsync(2 * ROUND_MS);
   expect(error).toHaveBeenCalledTimes(2);
   expect(refund).not.toHaveBeenCalled();
+  await stop();
+});
+
+it("a refund is tried although its response was streamed for as long as the gateway allows", async () => {
+  const { value: refunds, stop } = startRepeatedRefunds({ admission: { refund }, clock, logger });
+  refund.mockResolvedValue(REFUNDED);
+  refunds.add(requestOf(uuidV7(clock.nowMs() - MAX_STREAMED_MS)));
+  await vi.advanceTimersByTimeAsync(ROUND_MS);
+  expect(refund).toHaveBeenCalledOnce();
   await stop();
 });
 

@@ -2,14 +2,15 @@ import { type Clock, repeat, uuidV7TimeMs } from "@kapi/kernel";
 import { counter, type Logger, type Started } from "@kapi/runtime";
 
 import type { Admission, RefundRequest } from "./admission.ts";
+import { CHARGE_TTL_MS } from "./redis/index.ts";
 
 /** Pause between two attempts. */
 const RETRY_PAUSE_MS = 1_000;
 /**
- * A refund is retried until this time after its charge. Redis remembers a charge for 120 s. A later
+ * A refund is retried until this time after its charge, while Redis remembers the charge. A later
  * refund would be left to the ledger, and would make the wallet shard unsynced.
  */
-const GIVE_UP_AFTER_MS = 110_000;
+const GIVE_UP_AFTER_MS = CHARGE_TTL_MS - 10_000;
 /** After a stop begins, attempts begin only within this time. Later refunds are given up. */
 const STOP_TRY_MS = 2_000;
 /**

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 
 import { type AnyCommandMessage, DEFAULT_PRICES, type KeyEntry, TOPICS, Wallet, directoryKey } from "@kapi/contracts";
 import { createKafka, startProducer, type Producer } from "@kapi/kafka";
+import { ApiError } from "@kapi/http";
 import { systemClock } from "@kapi/kernel";
 import { startRedis, type RedisConnection } from "@kapi/redis";
 import { ADMISSION_LIBRARY, metaKey, syncShard, purchase, revokeKey, shardOf } from "../src/redis/index.ts";
@@ -121,10 +122,11 @@ test("a rejected request gets the error of the API", async () => {
 
 test("the available credits are read from the wallet without an admission; they are 0 without a wallet", async () => {
   const availableCredits = createAvailableCredits(redis, logger);
+  const error = new ApiError("INSUFFICIENT_CREDITS");
   const rich = await keyWith(12);
-  expect(await availableCredits(rich.organizationId)).toBe(12);
+  expect(await availableCredits(rich.organizationId, error)).toBe(12);
   const { organizationId } = await keyWith(null);
-  expect(await availableCredits(organizationId)).toBe(0);
+  expect(await availableCredits(organizationId, error)).toBe(0);
 });
 
 test("available credits are unknown while the shard is unsynced: its wallets may be outdated after a failover", async () => {
@@ -133,7 +135,7 @@ test("available credits are unknown while the shard is unsynced: its wallets may
     const meta = metaKey(shardOf(organizationId));
     const replication = (await redis.commands.hget(meta, "replication")) ?? "";
     await redis.commands.hset(meta, "replication", "that of the former master");
-    expect(await availableCredits(organizationId)).toBeNull();
+    expect(await availableCredits(organizationId, new ApiError("INSUFFICIENT_CREDITS"))).toBeNull();
     // Organizations of later tests may have the same shard.
     await redis.commands.hset(meta, "replication", replication);
   }

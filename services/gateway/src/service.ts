@@ -77,7 +77,8 @@ const MAX_WAITING_REQUESTS = 1_000;
 const MAX_WAITING_CALLS_PER_ORGANIZATION = 1_000;
 /**
  * Maximum time of a streamed answer. In this time a caller who reads 2 MB/s receives 300,000
- * accounts, about 200 MB.
+ * accounts, about 200 MB. Shorter than the time in which a charge can be refunded
+ * (`CHARGE_TTL_MS`).
  */
 const MAX_STREAM_MS = 120_000;
 /** Maximum number of accounts whose ids are remembered: about 250 bytes each. */
@@ -163,7 +164,7 @@ export async function startService(
     risk: createRisk(riskClient, organizationOf),
     webhooks: createWebhooks(webhooksClient),
     knownAccounts,
-    configurations: createServerConfigurations(accounts.configuration, clock),
+    configurations: createServerConfigurations(accounts.configuration, monotonicClock),
     commandStatus: createCommandStatus({
       client: commandStatusClient,
       waitingClient,

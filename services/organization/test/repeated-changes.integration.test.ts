@@ -142,10 +142,15 @@ const forgetCommand = statement<Record<string, never>>(
   `update open_reservations set command_id = null where charge_id = $1`,
 );
 
+const selectSettlement = statement<{ operation: string }>(
+  "test_select_settlement",
+  `select operation from all_credit_entries where charge_id = $1 and leg = 'settle'`,
+);
+
 test("a second reservation of a command is released if the final event settles the first reservation", async () => {
   const { context, commands } = harness;
   const organizationId = await organizationWith(harness, 100);
-  const { commandId } = await reservedAgain(organizationId);
+  const { commandId, reservation } = await reservedAgain(organizationId);
   const first = await reserve(context, organizationId, 7);
   await recordAllUsage(context, ALL_SHARDS);
   await harness.database.query(forgetCommand, [first]);
@@ -159,6 +164,9 @@ test("a second reservation of a command is released if the final event settles t
   // The 7 credits stay reserved: this is the first reservation of its command, so the final event
   // in `command.events` will settle it.
   await expectWallet(harness, organizationId, { available: 88, reserved: 7, consumed: 5 });
+  // The command was published and is final: only this reservation of it was not used.
+  const [settlement] = await harness.database.query(selectSettlement, [reservation]);
+  expect(settlement?.operation).toBe("orphaned reservation");
   commands.final = new Set();
 });
 
@@ -225,6 +233,25 @@ test("a settlement that reaches Redis long after it was recorded, and whose repl
   await syncShards(context, [shard]);
   await applyPending(context);
   await expectWallet(harness, organizationId, { available: 95, reserved: 0, consumed: 5 });
+  expect(await context.store.readPending(100, [], 0)).toEqual([]);
+});
+
+test("a consumption after a release reaches Redis once, also if the process dies before and is down for hours", async () => {
+  const { context } = harness;
+  const organizationId = await organizationWith(harness, 100);
+  const commandId = await reserve(context, organizationId, 5);
+  await recordAllUsage(context, ALL_SHARDS);
+  await finish(context, organizationId, commandId, 5, "release");
+  const event = finalEvent(context, organizationId, commandId, 5);
+  const dying = { ...context.store, insertPending: () => Promise.resolve() };
+  const down = { ...context.redis, call: () => Promise.reject(new Error("no Redis")) };
+  await recordSettlements({ ...context, store: dying, redis: down }, [event], []);
+  const later = new TestClock(context.clock.nowMs() + SETTLED_TTL_MS);
+  for (let time = 0; time < 2; time += 1) {
+    await recordSettlements({ ...context, clock: later }, [event], []);
+    await applyPending(context);
+    await expectWallet(harness, organizationId, { available: 95, reserved: 0, consumed: 5 });
+  }
   expect(await context.store.readPending(100, [], 0)).toEqual([]);
 });
 

@@ -4,11 +4,11 @@ import { randomUUID } from "node:crypto";
 import { EventsAnswer, type WebhookKind } from "@kapi/contracts";
 import { type Database, statement } from "@kapi/postgres";
 import { Scope } from "@kapi/runtime";
-import { TestClock } from "@kapi/testkit";
+import { eventually, TestClock } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, it } from "vitest";
 
 import type { IncomingEvent } from "../src/domain/events.ts";
-import type { DayStore, EventStore } from "../src/domain/ports.ts";
+import type { DayStore, EventStore, RecordedEvents } from "../src/domain/ports.ts";
 import { KEPT_DAYS, keepDays } from "../src/operations/keep-days.ts";
 import { listEvents } from "../src/operations/list-events.ts";
 import { DUE_ENDPOINTS, LEASE, LIST, RECORD, REDELIVER } from "../src/outbound/postgres/delivery-store.ts";
@@ -224,6 +224,36 @@ it("the feed contains only the organization's events", async () => {
   const organizationId = randomUUID();
   await recordEvents([event(organizationId), event(randomUUID()), event(organizationId)]);
   expect(await readAll(organizationId, 10)).toHaveLength(2);
+});
+
+const INSERT_FEED = statement<never>("insert_feed", "insert into organizations values ($1, 0)");
+const WAITING_INSERTS = statement<{ count: number }>(
+  "waiting_inserts",
+  `select count(*)::integer as count from pg_locks join pg_stat_activity using (pid)
+   where not granted and query like '%insert into organizations%'`,
+);
+
+it("two batches with events of the same new organizations do not deadlock", async () => {
+  const [first = "", second = "", third = ""] = Array.from({ length: 3 }, () => randomUUID()).toSorted();
+  const insertsWait = (count: number): Promise<void> =>
+    eventually(async () => expect(await database.query(WAITING_INSERTS, [])).toEqual([{ count }]));
+  const recordings: Promise<RecordedEvents>[] = [];
+  await database
+    .transaction(async (tx) => {
+      await tx.query(INSERT_FEED, [second]);
+      // This batch has inserted its first feed, and waits for the second.
+      recordings.push(recordEvents([event(first), event(second), event(third)]));
+      await insertsWait(1);
+      // Meanwhile another batch inserts the third feed.
+      await recordEvents([event(third)]);
+      recordings.push(recordEvents([event(first), event(third)]));
+      await insertsWait(2);
+      throw new Error("rolled back");
+    })
+    .catch(() => undefined);
+  await Promise.all(recordings);
+  expect(await readAll(first, 10)).toHaveLength(2);
+  expect(await readAll(third, 10)).toHaveLength(3);
 });
 
 it("the store recognizes a repeated event days later, even with a wrong timestamp", async () => {

@@ -33,8 +33,12 @@ export const RECORD_TTL_MS = 24 * 3_600_000;
  * (decisions, 2.5).
  */
 export const FINAL_RECORD_TTL_MS = 3_600_000;
-/** How long a repeated call with the same charge id is recognized. */
-export const CHARGE_TTL_MS = 120_000;
+/**
+ * How long a charge can be refunded, and a repeated call with its charge id is recognized. Longer
+ * than the 120 s in which the gateway streams a response: a stream that its owner interrupts is
+ * refunded at its end.
+ */
+export const CHARGE_TTL_MS = 150_000;
 
 /**
  * An idempotency record to create. The request that creates it queues the command. Redis keys,

@@ -245,6 +245,9 @@ export interface CommandLog {
  * Available credits of an organization, for error responses of requests that were not admitted.
  */
 export interface Wallets {
-  /** 0 without a wallet; null if Redis is unavailable, or the wallet shard is unsynced. */
-  readonly available: (organizationId: string) => Promise<number | null>;
+  /**
+   * The available credits, for the answer of a request that was rejected with `error`. 0 without a
+   * wallet; null if they are unknown, or must not be shown.
+   */
+  readonly available: (organizationId: string, error: unknown) => Promise<number | null>;
 }

@@ -1,14 +1,16 @@
 import type { Admission } from "@kapi/admission";
 import { DEFAULT_PRICES, OPERATIONS, type Prices, queuedCommand } from "@kapi/contracts";
-import { OrganizationSlots, systemClock } from "@kapi/kernel";
+import { delay, OrganizationSlots, systemClock } from "@kapi/kernel";
 import { commandMessage, keyEntry } from "@kapi/testkit";
-import { expect, it, vi } from "vitest";
+import { afterEach, expect, it, vi } from "vitest";
 
 import { type Call, operationCaller } from "./call.ts";
 import { getCommand } from "./get-command.ts";
 import { RequestCharge } from "./request-charge.ts";
+import { WAIT_SLICE_MS } from "./wait.ts";
 
 const MESSAGE = commandMessage({ operation: "account.history_export" });
+const HOUR_MS = 3_600_000;
 const ANOTHER_SERVER = "0b0f4f0e-5a4e-4c39-8a39-1d8f0a8f0a02";
 const BODY = Buffer.from(JSON.stringify({ command: queuedCommand(MESSAGE) }));
 
@@ -18,10 +20,11 @@ const admit = vi.fn(() => Promise.resolve({ charged: 1, remaining: 9 }));
 const operation = getCommand({
   commandStatus: { read, wait },
   admission: { recordedMessage: () => Promise.resolve(MESSAGE) },
-  clock: systemClock,
   isStopping: () => false,
   waits: new OrganizationSlots({ perOrganization: 1 }),
 });
+
+afterEach(() => vi.useRealTimers());
 
 function callOf(serverIds: readonly string[] | null, query: object = {}): Call {
   const { entry } = keyEntry({
@@ -38,7 +41,8 @@ function callOf(serverIds: readonly string[] | null, query: object = {}): Call {
     { admission, refunds: { add: vi.fn<() => never>() }, prices, clock: systemClock },
     request,
   );
-  return { ...request, charge, params, query } as unknown as Call;
+  const connection = { destroyed: false, once: () => undefined };
+  return { ...request, charge, params, query, connection } as unknown as Call;
 }
 
 it.each([
@@ -62,6 +66,20 @@ it("a command of a server that the key does not reach is 404 without a wait", as
   wait.mockResolvedValue(BODY);
   await expect(operation(callOf([ANOTHER_SERVER], { wait: "30" }))).rejects.toMatchObject({ status: 404 });
   expect(wait).not.toHaveBeenCalled();
+});
+
+it("a wait ends after its time, also if the clock is set back meanwhile", async () => {
+  vi.useFakeTimers();
+  read.mockResolvedValue(BODY);
+  wait.mockReset().mockImplementation(async () => {
+    vi.setSystemTime(Date.now() - HOUR_MS);
+    await delay(WAIT_SLICE_MS);
+    return BODY;
+  });
+  const answer = operation(callOf(null, { wait: String((2 * WAIT_SLICE_MS) / 1_000) }));
+  await vi.advanceTimersByTimeAsync(3 * WAIT_SLICE_MS);
+  expect(wait).toHaveBeenCalledTimes(2);
+  expect(await answer).toEqual({ status: 200, body: BODY });
 });
 
 it("a server id in text that the caller sent is not taken as the command's server", async () => {

@@ -1,6 +1,6 @@
 import { Guid, queuedCommand } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
-import { delay } from "@kapi/kernel";
+import { delay, monotonicClock } from "@kapi/kernel";
 import { z } from "zod";
 
 import { type Call, disconnectSignal, type Operation, type OperationCaller } from "./call.ts";
@@ -15,7 +15,7 @@ const STATUS_MEMBER = Buffer.from('"status":"');
 /** First letters of the open states `queued` and `leased`; no final state begins with them. */
 const OPEN_STATES: ReadonlySet<number | undefined> = new Set(Buffer.from("ql"));
 
-interface GetCommandDependencies extends Pick<Dependencies, "clock" | "isStopping" | "waits"> {
+interface GetCommandDependencies extends Pick<Dependencies, "isStopping" | "waits"> {
   readonly admission: Pick<Dependencies["admission"], "recordedMessage">;
   readonly commandStatus: Pick<Dependencies["commandStatus"], "read" | "wait">;
 }
@@ -82,14 +82,14 @@ async function waitUntilFinal(
   const release = dependencies.waits.take(call.caller.organizationId);
   if (release === null) return found;
   try {
-    return await waitInSlices(dependencies, call, commandId, found, dependencies.clock.nowMs() + waitMs);
+    return await waitInSlices(dependencies, call, commandId, found, monotonicClock.nowMs() + waitMs);
   } finally {
     release();
   }
 }
 
 async function waitInSlices(
-  { commandStatus, clock, isStopping }: Pick<GetCommandDependencies, "clock" | "commandStatus" | "isStopping">,
+  { commandStatus, isStopping }: Pick<GetCommandDependencies, "commandStatus" | "isStopping">,
   call: Call,
   commandId: string,
   found: Buffer,
@@ -99,7 +99,7 @@ async function waitInSlices(
   let body = found;
   // Returns early while the process stops; the caller retries on another process.
   while (isOpen(body) && !isStopping() && !signal.aborted) {
-    const leftMs = Math.ceil(deadlineMs - clock.nowMs());
+    const leftMs = Math.ceil(deadlineMs - monotonicClock.nowMs());
     if (leftMs <= 0) break;
     const slice = { timeoutMs: Math.min(leftMs, WAIT_SLICE_MS), signal };
     const waited = await commandStatus.wait(call.caller.organizationId, commandId, slice).catch((error: unknown) => {

@@ -2,6 +2,7 @@ import type { Readable } from "node:stream";
 
 import { CommandStatus, Guid, isFinal, ListCommandsQuery } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
+import { monotonicClock } from "@kapi/kernel";
 import { z } from "zod";
 
 import type { CommandsQuery } from "../domain/ports.ts";
@@ -11,7 +12,7 @@ import { takeSlot, holdUntilRead } from "./shares.ts";
 import { RequestValidator } from "./validate.ts";
 import { WAIT_SLICE_MS, waitMsOf } from "./wait.ts";
 
-interface ListCommandsDependencies extends Pick<Dependencies, "clock" | "isStopping" | "streams" | "waits"> {
+interface ListCommandsDependencies extends Pick<Dependencies, "isStopping" | "streams" | "waits"> {
   readonly commandStatus: Pick<Dependencies["commandStatus"], "list" | "stream" | "wait">;
 }
 
@@ -50,15 +51,16 @@ export function listCommands(dependencies: ListCommandsDependencies): Operation 
  * 1.7). A wait takes one slot of the organization's share, whatever the number of commands.
  */
 async function waitUntilFinal(
-  { commandStatus, clock, isStopping, waits }: ListCommandsDependencies,
+  { commandStatus, isStopping, waits }: ListCommandsDependencies,
   call: Call,
   { bulkIdempotencyKey, idempotencyKeyPrefix }: CommandsQuery,
   read: () => Promise<Buffer | null>,
   found: Buffer | null,
 ): Promise<Buffer | null> {
-  const deadlineMs = clock.nowMs() + waitMsOf(call);
+  const waitMs = waitMsOf(call);
   const isOfKeys = bulkIdempotencyKey !== undefined || idempotencyKeyPrefix !== undefined;
-  if (!isOfKeys || deadlineMs <= clock.nowMs()) return found;
+  if (!isOfKeys || waitMs <= 0) return found;
+  const deadlineMs = monotonicClock.nowMs() + waitMs;
   let page = found;
   let open = openCommand(page);
   const release = open === undefined ? null : waits.take(call.caller.organizationId);
@@ -67,7 +69,7 @@ async function waitUntilFinal(
     const signal = disconnectSignal(call);
     // Returns early while the process stops; the caller retries on another process.
     while (open !== undefined && !isStopping() && !signal.aborted) {
-      const leftMs = Math.ceil(deadlineMs - clock.nowMs());
+      const leftMs = Math.ceil(deadlineMs - monotonicClock.nowMs());
       if (leftMs <= 0) break;
       const slice = { timeoutMs: Math.min(leftMs, WAIT_SLICE_MS), signal };
       const waited = await commandStatus.wait(call.caller.organizationId, open, slice).catch((error: unknown) => {

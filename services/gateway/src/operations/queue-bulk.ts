@@ -68,7 +68,6 @@ export async function queueBulk(
   if (rejection !== null) return call.charge.reject(rejection);
   const items = found.map(({ item }): Item => item);
   const outcomes = await admitOrWait(
-    dependencies,
     call,
     items.map(({ record }) => record),
     items.map(({ known }) => known !== null),

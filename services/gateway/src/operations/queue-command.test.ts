@@ -1,19 +1,39 @@
 import { ApiError } from "@kapi/http";
 import { commandMessage } from "@kapi/testkit";
-import { expect, it } from "vitest";
+import { afterEach, expect, it, vi } from "vitest";
 
 import { NotPublished } from "../domain/ports.ts";
-import { firstRejection, publish, reclaimedMessage } from "./queue-command.ts";
+import type { Call } from "./call.ts";
+import { admitOrWait, firstRejection, publish, reclaimedMessage } from "./queue-command.ts";
 
 const BAD = new ApiError("LEVERAGE_NOT_SUPPORTED");
 const MISSING = new ApiError("ACCOUNT_NOT_FOUND");
 const CONFLICT = new ApiError("SERVER_DISABLED");
+const HOUR_MS = 3_600_000;
+
+afterEach(() => vi.useRealTimers());
 
 it("firstRejection returns 400 before 404 before 409, and of equal statuses the first (decisions, 1.1)", () => {
   expect(firstRejection([CONFLICT, null, MISSING, BAD])).toBe(BAD);
   expect(firstRejection([CONFLICT, MISSING, null])).toBe(MISSING);
   expect(firstRejection([CONFLICT, new ApiError("ACCOUNT_QUOTA_REACHED")])).toBe(CONFLICT);
   expect(firstRejection([null])).toBeNull();
+});
+
+it("a request waits 8 s for an open record, also if the clock is set back meanwhile", async () => {
+  vi.useFakeTimers();
+  const open = [{ kind: "open", ageMs: 0 }];
+  const reserve = vi.fn(() => {
+    vi.setSystemTime(Date.now() - HOUR_MS);
+    return Promise.resolve({ records: open });
+  });
+  let outcomes: unknown = null;
+  const waiting = admitOrWait({ charge: { reserve } } as unknown as Pick<Call, "charge">, [], []);
+  void waiting.then((records) => (outcomes = records));
+  await vi.advanceTimersByTimeAsync(7_000);
+  expect(outcomes).toBeNull();
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(outcomes).toEqual(open);
 });
 
 it("the message of a reclaimed record has current times, and is otherwise unchanged", () => {

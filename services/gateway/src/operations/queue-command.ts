@@ -7,7 +7,7 @@ import {
   queuedCommand,
 } from "@kapi/contracts";
 import { ApiError } from "@kapi/http";
-import { assert, commandIdOf, delay } from "@kapi/kernel";
+import { assert, commandIdOf, delay, monotonicClock } from "@kapi/kernel";
 import { faultPoint } from "@kapi/runtime";
 
 import { type CommandDraft, commandMessageOf, commandTimes } from "../domain/command-message.ts";
@@ -102,7 +102,7 @@ export async function queueCommand(
   const { known, rejection, message } = await findEarlierRequest(dependencies, request, proposed);
   if (rejection !== null) return call.charge.reject(rejection);
   const record = openRecordOf(message);
-  const [outcome] = await admitOrWait(dependencies, call, [record], [known !== null]);
+  const [outcome] = await admitOrWait(call, [record], [known !== null]);
   assert(outcome !== undefined, "admission returned no outcome for the record");
   switch (outcome.kind) {
     case "created":
@@ -217,16 +217,15 @@ export function firstRejection(rejections: readonly (ApiError | null)[]): ApiErr
  * open. After {@link OPEN_RECORD_TIMEOUT_MS} an outcome can still be `open`.
  */
 export async function admitOrWait(
-  { clock }: Pick<Dependencies, "clock">,
-  call: Call,
+  call: Pick<Call, "charge">,
   records: readonly NewRecord[],
   knownDuplicates: readonly boolean[],
 ): Promise<readonly RecordOutcome[]> {
-  const waitUntilMs = clock.nowMs() + OPEN_RECORD_TIMEOUT_MS;
+  const waitUntilMs = monotonicClock.nowMs() + OPEN_RECORD_TIMEOUT_MS;
   for (;;) {
     const admitted = await call.charge.reserve(records, knownDuplicates);
     const isOpen = admitted.records.some((outcome) => outcome.kind === "open");
-    if (!isOpen || clock.nowMs() >= waitUntilMs) {
+    if (!isOpen || monotonicClock.nowMs() >= waitUntilMs) {
       countRecordOutcomes(admitted.records);
       return admitted.records;
     }

@@ -12,7 +12,6 @@ import { RequestCharge } from "../../operations/request-charge.ts";
 import type { LoggedCommand } from "./logged-requests.ts";
 
 const JSON_CONTENT_TYPE = "application/json; charset=utf-8";
-const UNAUTHORIZED = 401;
 const TOO_MANY_REQUESTS = 429;
 
 /**
@@ -93,8 +92,7 @@ async function settleFailure(
     else if (call.charge.isRefundable) remaining = (await refund(dependencies, call)) ?? remaining;
     charged = 0;
   }
-  // A revoked key gets the response of an unknown key (decisions, 12).
-  if (status !== UNAUTHORIZED) remaining ??= await dependencies.wallets.available(call.caller.organizationId);
+  remaining ??= await dependencies.wallets.available(call.caller.organizationId, error);
   reply.header(HEADERS.creditsCharged, String(charged));
   showRemaining(reply, remaining);
 }

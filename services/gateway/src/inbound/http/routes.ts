@@ -103,7 +103,7 @@ async function admitCaller(
     }
     request.setDecorator<Caller>(CALLER, { key, server, logged });
   } catch (error) {
-    showRemaining(reply, await wallets.available(key.organizationId));
+    showRemaining(reply, await wallets.available(key.organizationId, error));
     throw error;
   }
 }

@@ -195,10 +195,8 @@ class LiveConnections implements LiveServer {
       if (!(error instanceof ApiError) || (error.status >= 500 && error !== STOPPING)) {
         this.#options.logger.warn({ err: error, requestId }, "a live handshake failed");
       }
-      // A key that was just revoked is answered like an unknown one (decisions, 12).
-      const isUnknown = error instanceof ApiError && error.code === "AUTHENTICATION_REQUIRED";
       const remaining =
-        keyOrganizationId === null || isUnknown ? null : await this.#options.availableCredits(keyOrganizationId);
+        keyOrganizationId === null ? null : await this.#options.availableCredits(keyOrganizationId, error);
       const { status, code } = rejectHandshake(socket, error, requestId, remaining);
       logged.end({ status, errorCode: code, creditsCharged: 0 });
       countHandshake(status);

@@ -11,11 +11,13 @@ import {
 } from "@kapi/admission/redis";
 
 import type { LedgerEntry, RecordedEntry } from "../../domain/credits/ledger-entry.ts";
+import type { PendingWalletChange } from "../../domain/credits/ports.ts";
+import { applyChanges } from "./apply-pending.ts";
 import { auditedCommandsOf, keyUsesOf } from "./audit-usage.ts";
 import type { LedgerContext } from "./ledger-context.ts";
 import { recordUnderLocks, shardsOf } from "./record-under-locks.ts";
 import { countRecorded, recordInTransaction } from "./record-usage.ts";
-import { settleInRedis } from "./settle-in-redis.ts";
+import { pendingChange, settleInRedis } from "./settle-in-redis.ts";
 
 /** Maximum number of usage entries per shard that a batch of settlements records as well. */
 const MAX_USAGE_PER_SHARD = 1_000;
@@ -53,33 +55,40 @@ export async function recordSettlements(
     tx.recordFirstKeyUses(keyUsesOf(used));
     const nowMs = context.clock.nowMs();
     const { recorded, repeated } = await recordInTransaction(tx, used, entries, nowMs);
-    const ended = recorded.flatMap((one) => (one.entry.kind === "settle" ? settlementOf(one, nowMs) : []));
+    const ended = recorded.flatMap((one) => settlementOf(one, nowMs));
     const consumed = consumedAfterRelease(entries, recorded);
     if (consumed.length === 0) tx.raiseConsumedOffsets(reached);
     return { settlements: [...ended, ...repeated], late: consumed };
   });
-  const ofLate = late.length === 0 ? [] : await recordLate(context, late, reached);
+  const changes = late.length === 0 ? [] : await recordLate(context, late, reached);
   countRecorded(usage);
-  await Promise.all([settleInRedis(context, [...settlements, ...ofLate]), deleteUsage(context.redis, usage)]);
+  await Promise.all([
+    settleInRedis(context, settlements),
+    applyChanges(context, changes),
+    deleteUsage(context.redis, usage),
+  ]);
 }
 
 /**
  * Records consumptions that the first transaction found missing. This perhaps locks wallets that
  * the first transaction did not lock. The first transaction cannot lock more wallets without the
  * risk of a deadlock, so the consumptions have their own transaction. After a crash between the two
- * transactions, the events are read again and the same consumptions are found.
+ * transactions, the events are read again and the same consumptions are found. Returns the changes
+ * of wallets in Redis, which are pending until Redis has them: Redis has no reservation that would
+ * show whether a consumption was applied.
  */
 async function recordLate(
   { store, clock }: LedgerContext,
   late: readonly LedgerEntry[],
   reached: readonly ReachedOffset[],
-): Promise<SettlementRequest[]> {
-  const recorded = await store.transaction(async (tx) => {
-    const entries = await recordUnderLocks(tx, late, clock.nowMs());
+): Promise<PendingWalletChange[]> {
+  return store.transaction(async (tx) => {
+    const recorded = await recordUnderLocks(tx, late, clock.nowMs());
+    const changes = recorded.filter(({ isNew }) => isNew).map((one) => pendingChange("consume", one));
+    await tx.insertPending(changes);
     tx.raiseConsumedOffsets(reached);
-    return entries;
+    return changes;
   });
-  return recorded.flatMap((one) => settlementOf(one, clock.nowMs()));
 }
 
 /**
@@ -101,10 +110,9 @@ function consumptionOf(released: LedgerEntry): LedgerEntry {
   return { ...released, kind: "consume", action: null, chargeId };
 }
 
-/** The request to Redis that settles the entry's reservation, or consumes without a reservation. */
+/** The request to Redis that settles the entry's reservation; none if it is no settlement. */
 function settlementOf({ entry, epoch, isNew }: RecordedEntry, nowMs: number): SettlementRequest[] {
-  const { organizationId, chargeId, credits, kind } = entry;
-  const action = kind === "consume" ? kind : entry.action;
+  const { organizationId, chargeId, credits, action } = entry;
   if (action === null) return [];
   return [{ organizationId, chargeId, credits, action, epoch, isOld: !isNew && isPast(entry, nowMs) }];
 }

@@ -14,7 +14,7 @@ import type { CreditTransaction } from "../../domain/credits/ports.ts";
 import { keyUsesOf } from "./audit-usage.ts";
 import { convertUsage } from "./convert-usage.ts";
 import type { LedgerContext } from "./ledger-context.ts";
-import { pendingRelease, repeatedSettlements, settleInRedis } from "./settle-in-redis.ts";
+import { pendingChange, repeatedSettlements, settleInRedis } from "./settle-in-redis.ts";
 import { traceUsage } from "./usage-spans.ts";
 
 /** About the maximum number of entries in one transaction. */
@@ -105,7 +105,7 @@ export async function recordInTransaction(
   const refunds = recorded.filter(
     ({ entry, isNew }) => isNew && entry.kind === "refund" && refundedByLedger.has(entry.chargeId),
   );
-  await tx.insertPending(refunds.map((refund) => pendingRelease(refund, true)));
+  await tx.insertPending(refunds.map((refund) => pendingChange("release", refund, true)));
   return { converted: entries, recorded, repeated: await repeatedSettlements(tx, entries, recorded) };
 }
 

@@ -4,7 +4,7 @@ import { counter } from "@kapi/runtime";
 import type { CommandState, CommandStatus, Reservation } from "../../domain/credits/ports.ts";
 import type { LedgerContext } from "./ledger-context.ts";
 import { recordUnderLocks } from "./record-under-locks.ts";
-import { pendingRelease } from "./settle-in-redis.ts";
+import { pendingChange } from "./settle-in-redis.ts";
 
 /**
  * Time after a command's deadline. If command-status does not know the command then, its
@@ -59,7 +59,7 @@ async function releaseUnknown(
     credits,
     kind: "settle" as const,
     action: "release" as const,
-    operation: "never published",
+    operation: "orphaned reservation",
     requestId: null,
     commandId,
     atMs: clock.nowMs(),
@@ -67,7 +67,7 @@ async function releaseUnknown(
   const count = await store.transaction(async (tx) => {
     const released = (await recordUnderLocks(tx, entries, clock.nowMs())).filter(({ isNew }) => isNew);
     // In the same transaction: after a crash nothing else would apply them in Redis.
-    await tx.insertPending(released.map((recorded) => pendingRelease(recorded, false)));
+    await tx.insertPending(released.map((recorded) => pendingChange("release", recorded)));
     return released.length;
   });
   abandoned.add(count);

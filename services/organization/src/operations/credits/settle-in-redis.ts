@@ -27,10 +27,17 @@ export async function settleInRedis(context: LedgerContext, settlements: readonl
   );
 }
 
-/** The change that returns the credits of a recorded release or refund to its wallet. */
-export function pendingRelease({ entry, epoch }: RecordedEntry, isOld: boolean): PendingWalletChange {
+/**
+ * The change of a wallet in Redis by a recorded entry. `release` also returns the credits of a
+ * refund.
+ */
+export function pendingChange(
+  kind: "consume" | "release",
+  { entry, epoch }: RecordedEntry,
+  isOld = false,
+): PendingWalletChange {
   const { chargeId, organizationId, credits } = entry;
-  return { chargeId, organizationId, kind: "release", credits, epoch, isOld };
+  return { chargeId, organizationId, kind, credits, epoch, isOld };
 }
 
 /** Whether the wallet has the change, from this call, an earlier call or a sync. */

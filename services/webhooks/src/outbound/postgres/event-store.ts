@@ -135,16 +135,15 @@ function isSubscribed(type: WebhookKind, endpoints: readonly Endpoint[]): boolea
 
 /**
  * Locks the feeds of these organizations until the transaction ends, and reads their last positions
- * and enabled endpoints.
+ * and enabled endpoints. Missing feeds are inserted first: a transaction that waits for the insert
+ * of another one holds no lock yet, so the two cannot deadlock.
  */
 async function lockOrganizations(tx: Transaction, organizationIds: readonly string[]) {
-  const lockAndRead = () =>
-    Promise.all([tx.query(LOCK_ORGANIZATIONS, [organizationIds]), tx.query(ENABLED_ENDPOINTS, [organizationIds])]);
-  let [rows, endpoints] = await lockAndRead();
-  if (rows.length < organizationIds.length) {
-    tx.execute(INSERT_ORGANIZATIONS, [organizationIds]);
-    [rows, endpoints] = await lockAndRead();
-  }
+  tx.execute(INSERT_ORGANIZATIONS, [organizationIds]);
+  const [rows, endpoints] = await Promise.all([
+    tx.query(LOCK_ORGANIZATIONS, [organizationIds]),
+    tx.query(ENABLED_ENDPOINTS, [organizationIds]),
+  ]);
   return {
     positions: new Map(rows.map((row) => [row.organization_id, row.last_position])),
     endpoints: Map.groupBy(endpoints.map(fromRow), ({ organizationId }) => organizationId),
