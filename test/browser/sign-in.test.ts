@@ -162,6 +162,24 @@ it("two-factor authentication is turned on; an app code signs in, a recovery cod
   await checkPage(user, "password-recover-used");
 });
 
+it("while the ways to sign in cannot be read, the page says so, and does not say that the console sends no mail", async () => {
+  const user = await newWindow();
+  const answer = { status: 500, headers: { "x-error-code": "INTERNAL" }, json: { error: "Internal error" } };
+  await user.page.route("**/console/api/sign-in", (route) => route.fulfill(answer));
+  await user.open("/");
+  await user.button("Forgot your password?").click();
+  await user.heading("Forgotten password").waitFor();
+  expect(await user.page.getByText("This console sends no mail").count()).toBe(0);
+  await user.page.getByText("Could not load the ways to set a new password.").waitFor();
+  await user.button("Back").click();
+  await user.page.getByText("Could not load the other ways to sign in.").waitFor();
+  await user.page.unroute("**/console/api/sign-in");
+  await user.button("Try again").click();
+  await user.page.getByText("Could not load").waitFor({ state: "detached" });
+  await user.button("Forgot your password?").click();
+  await user.button("Send the link").waitFor();
+});
+
 it("an invited colleague joins by the link of a mail, and does not see the page of people", async () => {
   const person = await harness.person();
   const owner = await newWindow();
