@@ -191,7 +191,17 @@ it("an invited colleague joins by the link of a mail, and does not see the page 
   const dialog = owner.page.getByRole("dialog");
   await dialog.getByLabel("E-mail").fill(email);
   await dialog.getByLabel("Name", { exact: true }).fill("Guest");
+  let send = (): void => undefined;
+  await owner.page.route("**/console/api/people/invitations", async (route) => {
+    await new Promise<void>((resolve) => (send = resolve));
+    await route.continue();
+  });
   await dialog.getByRole("button", { name: "Invite", exact: true }).click();
+  // While the request runs, the dialog stays open: it shows the outcome.
+  await dialog.getByRole("button", { name: "Inviting…" }).waitFor();
+  await owner.page.keyboard.press("Escape");
+  expect(await dialog.getByRole("button", { name: "Cancel" }).isDisabled()).toBe(true);
+  send();
   const token = await mails.tokenTo(email, "accept");
   await owner.settled();
   await checkPage(owner, "invitation-sent");
