@@ -162,6 +162,24 @@ it("two-factor authentication is turned on; an app code signs in, a recovery cod
   await checkPage(user, "password-recover-used");
 });
 
+it("while the ways to sign in cannot be read, the page says so, and does not say that the console sends no mail", async () => {
+  const user = await newWindow();
+  const answer = { status: 500, headers: { "x-error-code": "INTERNAL" }, json: { error: "Internal error" } };
+  await user.page.route("**/console/api/sign-in", (route) => route.fulfill(answer));
+  await user.open("/");
+  await user.button("Forgot your password?").click();
+  await user.heading("Forgotten password").waitFor();
+  expect(await user.page.getByText("This console sends no mail").count()).toBe(0);
+  await user.page.getByText("Could not load the ways to set a new password.").waitFor();
+  await user.button("Back").click();
+  await user.page.getByText("Could not load the other ways to sign in.").waitFor();
+  await user.page.unroute("**/console/api/sign-in");
+  await user.button("Try again").click();
+  await user.page.getByText("Could not load").waitFor({ state: "detached" });
+  await user.button("Forgot your password?").click();
+  await user.button("Send the link").waitFor();
+});
+
 it("an invited colleague joins by the link of a mail, and does not see the page of people", async () => {
   const person = await harness.person();
   const owner = await newWindow();
@@ -173,7 +191,17 @@ it("an invited colleague joins by the link of a mail, and does not see the page 
   const dialog = owner.page.getByRole("dialog");
   await dialog.getByLabel("E-mail").fill(email);
   await dialog.getByLabel("Name", { exact: true }).fill("Guest");
+  let send = (): void => undefined;
+  await owner.page.route("**/console/api/people/invitations", async (route) => {
+    await new Promise<void>((resolve) => (send = resolve));
+    await route.continue();
+  });
   await dialog.getByRole("button", { name: "Invite", exact: true }).click();
+  // While the request runs, the dialog stays open: it shows the outcome.
+  await dialog.getByRole("button", { name: "Inviting…" }).waitFor();
+  await owner.page.keyboard.press("Escape");
+  expect(await dialog.getByRole("button", { name: "Cancel" }).isDisabled()).toBe(true);
+  send();
   const token = await mails.tokenTo(email, "accept");
   await owner.settled();
   await checkPage(owner, "invitation-sent");

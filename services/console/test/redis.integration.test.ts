@@ -8,7 +8,11 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import type { ConsoleSessions, SignInAttempts, SignInSubject } from "../src/domain/ports.ts";
 import { CONSOLE_LIBRARY } from "../src/outbound/redis/console-library.ts";
-import { consoleSessionKey, createConsoleSessions } from "../src/outbound/redis/console-sessions.ts";
+import {
+  consoleSessionKey,
+  createConsoleSessions,
+  MAX_SESSIONS_PER_USER,
+} from "../src/outbound/redis/console-sessions.ts";
 import {
   createRecoveryLimits,
   MAX_MAILS_PER_EMAIL,
@@ -119,6 +123,27 @@ describe.each([
     };
     await createConsoleSessions({ ...redis, call }).open(hash, { ...NEW, userId });
     expect(await sessions.list(userId)).toMatchObject([{ sessionHash: hash }]);
+  });
+
+  test("only open sessions count for the limit of sessions of a user; above the limit, the oldest one ends", async () => {
+    const user = { ...NEW, userId: randomUUID() };
+    const open = async (version: number = user.version): Promise<string> => {
+      const hash = randomUUID();
+      await sessions.open(hash, { ...user, version });
+      return hash;
+    };
+    const isOpen = async (hash: string): Promise<boolean> => (await sessions.exist([hash]))[0] === true;
+    const oldest = await open();
+    // A higher version has ended this session, without a call of `close`.
+    await open(user.version - 1);
+    for (let closed = 0; closed < MAX_SESSIONS_PER_USER; closed += 1) await sessions.close(await open());
+    expect(await isOpen(oldest)).toBe(true);
+    const second = await open();
+    for (let opened = 2; opened < MAX_SESSIONS_PER_USER; opened += 1) await open();
+    expect(await isOpen(oldest)).toBe(true);
+    await open();
+    expect([await isOpen(oldest), await isOpen(second)]).toEqual([false, true]);
+    expect(await sessions.list(user.userId)).toHaveLength(MAX_SESSIONS_PER_USER);
   });
 
   test("after five failures an attempt must wait until 1, 2, 4 … 60 seconds after the last failure; an attempt that must wait is not counted", async () => {

@@ -4,6 +4,7 @@ import { setTimeout } from "node:timers/promises";
 import type { SealedPassword } from "@kapi/kernel";
 import { createLogger, type Started } from "@kapi/runtime";
 import { type Database, type Queryable, startPool, statement } from "@kapi/postgres";
+import { eventually } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { createSecondFactors } from "../src/outbound/postgres/second-factors.ts";
@@ -45,6 +46,20 @@ async function enrol(person: ConsoleUser): Promise<Enrolled> {
   expect(confirmed.status).toBe(200);
   return { browser, secret, codes: confirmed.body["recoveryCodes"] as string[] };
 }
+
+const CODES = statement<{ total: number }>(
+  "test_count_codes",
+  "select count(*) as total from recovery_codes where user_id = $1",
+);
+const LOCK_FACTOR = statement<{ user_id: string }>(
+  "test_lock_factor",
+  "select user_id from second_factors where user_id = $1 for update",
+);
+const WAITING = statement<{ total: number }>(
+  "test_count_waiting",
+  `select count(*) as total from pg_stat_activity
+   where datname = current_database() and wait_event_type = 'Lock' and query like '%from second_factors%'`,
+);
 
 const complete = (browser: Browser, code: string) => browser.ask("POST", "/session/second-factor", { code });
 
@@ -154,11 +169,9 @@ describe("two-factor authentication", () => {
 
   it("has ten recovery codes after two replacements of them at the same time", async () => {
     const { userId } = await harness.person();
-    await createSecondFactors(database.value).begin(userId, {} as SealedPassword);
-    const counted = statement<{ total: number }>(
-      "test_count_codes",
-      "select count(*) as total from recovery_codes where user_id = $1",
-    );
+    const secret = {} as SealedPassword;
+    await createSecondFactors(database.value).begin(userId, secret);
+    await createSecondFactors(database.value).confirm(userId, secret, 1, Date.now());
     const replace = (tx: Queryable, name: string) =>
       createSecondFactors(tx).replaceRecoveryCodes(
         userId,
@@ -173,7 +186,21 @@ describe("two-factor authentication", () => {
     });
     await isReplaced;
     await Promise.all([first, database.value.transaction((tx) => replace(tx, "second"))]);
-    expect(await database.value.query(counted, [userId])).toEqual([{ total: 10 }]);
+    expect(await database.value.query(CODES, [userId])).toEqual([{ total: 10 }]);
+  });
+
+  it("gives no new recovery codes if it is removed at the same time", async () => {
+    const person = await harness.person();
+    const { browser, codes } = await enrol(person);
+    let answer: ReturnType<Browser["ask"]> | undefined;
+    await database.value.transaction(async (tx) => {
+      await tx.query(LOCK_FACTOR, [person.userId]);
+      answer = browser.ask("POST", "/two-factor/recovery-codes", { currentPassword: PASSWORD, code: codes[0] });
+      await eventually(async () => (await database.value.query(WAITING, []))[0]?.total === 1);
+      await createSecondFactors(tx).remove(person.userId);
+    });
+    expect(await answer).toMatchObject({ status: 400, body: { issues: [{ path: ["code"] }] } });
+    expect(await database.value.query(CODES, [person.userId])).toEqual([{ total: 0 }]);
   });
 
   it("is reset by an owner if a person has lost it; the reset ends the sessions of the person", async () => {

@@ -64,7 +64,8 @@ export interface SecondFactors {
   useStep(userId: string, step: number): Promise<boolean>;
   /** Deletes a recovery code; false if the person does not have it. */
   useRecoveryCode(userId: string, codeHash: string): Promise<boolean>;
-  replaceRecoveryCodes(userId: string, codeHashes: readonly string[]): Promise<void>;
+  /** Replaces all recovery codes; false if the person has no confirmed second factor. */
+  replaceRecoveryCodes(userId: string, codeHashes: readonly string[]): Promise<boolean>;
   /** Deletes the second factor and recovery codes; false if no second factor was confirmed. */
   remove(userId: string): Promise<boolean>;
 }

@@ -96,7 +96,8 @@ export async function replaceRecoveryCodes(
   requireTwoFactor(await requireFactors(context, user, factors, address));
   const codes = createRecoveryCodes();
   await context.store.transaction(async (tx) => {
-    await tx.secondFactors.replaceRecoveryCodes(user.userId, codes.map(hashOfShown));
+    // Between the check above and here, the second factor may have been removed.
+    if (!(await tx.secondFactors.replaceRecoveryCodes(user.userId, codes.map(hashOfShown)))) throw noSecondFactor();
     tx.recordAudit([recordOf("user.recovery_codes_replaced", user, address, context.clock.nowMs())]);
   });
   return codes;
@@ -132,7 +133,11 @@ function hashOfShown(code: string): string {
 }
 
 function requireTwoFactor({ twoFactor }: ActiveUser): void {
-  if (!twoFactor) throw issueOf("code", "cannot be checked: you have no second factor");
+  if (!twoFactor) throw noSecondFactor();
+}
+
+function noSecondFactor(): ApiError {
+  return issueOf("code", "cannot be checked: you have no second factor");
 }
 
 function alreadyEnabled(): ApiError {

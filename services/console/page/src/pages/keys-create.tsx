@@ -50,7 +50,7 @@ export function CreateKey({ onCreated, onClose }: CreateKeyProps) {
     create.run();
   };
   return (
-    <Dialog title="Create a management key" onClose={onClose}>
+    <Dialog title="Create a management key" onClose={onClose} busy={create.busy}>
       <form onSubmit={submit}>
         <Field
           label="Name"
@@ -119,7 +119,7 @@ export function CreateKey({ onCreated, onClose }: CreateKeyProps) {
           <button type="submit" class="primary" disabled={create.busy}>
             {create.busy ? "Creating…" : "Create key"}
           </button>
-          <button type="button" onClick={onClose}>
+          <button type="button" disabled={create.busy} onClick={onClose}>
             Cancel
           </button>
         </div>

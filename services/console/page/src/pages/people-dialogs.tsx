@@ -32,7 +32,7 @@ export function InvitePerson({ onInvited, onClose }: InvitePersonProps) {
     invite.run();
   };
   return (
-    <Dialog title="Invite a person" onClose={onClose}>
+    <Dialog title="Invite a person" onClose={onClose} busy={invite.busy}>
       <form onSubmit={submit}>
         <Field label="E-mail" error={invite.failure?.of("email") ?? null}>
           {(tied) => (
@@ -66,7 +66,7 @@ export function InvitePerson({ onInvited, onClose }: InvitePersonProps) {
           <button type="submit" class="primary" disabled={invite.busy}>
             {invite.busy ? "Inviting…" : "Invite"}
           </button>
-          <button type="button" onClick={onClose}>
+          <button type="button" disabled={invite.busy} onClick={onClose}>
             Cancel
           </button>
         </div>
@@ -134,7 +134,7 @@ export function ChangeRole({ person, change, onClose }: ChangeRoleProps) {
     action.run();
   };
   return (
-    <Dialog title={`Change the role of ${person.name}`} onClose={onClose}>
+    <Dialog title={`Change the role of ${person.name}`} onClose={onClose} busy={action.busy}>
       <form onSubmit={submit}>
         <RoleChoice role={role} choose={setRole} />
         <Problem failure={action.failure} />
@@ -142,7 +142,7 @@ export function ChangeRole({ person, change, onClose }: ChangeRoleProps) {
           <button type="submit" class="primary" disabled={action.busy || role === person.role}>
             {action.busy ? "Changing…" : "Change role"}
           </button>
-          <button type="button" onClick={onClose}>
+          <button type="button" disabled={action.busy} onClick={onClose}>
             Cancel
           </button>
         </div>

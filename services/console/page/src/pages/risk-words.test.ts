@@ -70,4 +70,9 @@ describe("a part that evidence lacks", () => {
   ])("is named with the reason, and with its time if there is one: %j", (missing, words) => {
     expect(missingInWords(missing)).toMatch(words);
   });
+
+  it("is named as the document names it if a later release added the part or the reason", () => {
+    const unknown = { what: "orders", reason: "sealed", from: null, to: null } as unknown as MissingEvidence;
+    expect(missingInWords(unknown)).toBe("orders: sealed.");
+  });
 });

@@ -20,9 +20,9 @@ const REASONS: Readonly<Record<MissingEvidence["reason"], string>> = {
   limit: "the document would be too large",
 };
 
-/** What kapi does at a breach; the action itself if a later release added it. */
+/** What kapi does at a breach. */
 export function actionInWords(action: RiskAction): string {
-  return (ACTIONS as Readonly<Record<string, string | undefined>>)[action] ?? action;
+  return wordsFor(ACTIONS, action);
 }
 
 /** The type and the limit of a rule: `Daily loss 5 %`. Amounts are in `currency`. */
@@ -62,7 +62,12 @@ export function ruleInWords(rule: RiskRule, currency: string | null): string {
 
 /** A part that a document lacks, and why. */
 export function missingInWords({ what, reason, from, to }: MissingEvidence): string {
-  return `${PARTS[what]}${intervalInWords(from, to)}: ${REASONS[reason]}.`;
+  return `${wordsFor(PARTS, what)}${intervalInWords(from, to)}: ${wordsFor(REASONS, reason)}.`;
+}
+
+/** The words for a value; the value itself if a later release added it. */
+function wordsFor<Value extends string>(words: Readonly<Record<Value, string>>, value: Value): string {
+  return (words as Readonly<Record<string, string | undefined>>)[value] ?? value;
 }
 
 /**

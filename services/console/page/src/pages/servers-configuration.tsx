@@ -48,7 +48,7 @@ export function EditConfiguration({ server, onSaved, onClose }: EditProps) {
     save.run();
   };
   return (
-    <Dialog title={`Configuration of ${serverName}`} onClose={onClose}>
+    <Dialog title={`Configuration of ${serverName}`} onClose={onClose} busy={save.busy}>
       <form onSubmit={submit}>
         <Field
           label="Supported leverage"
@@ -85,7 +85,7 @@ export function EditConfiguration({ server, onSaved, onClose }: EditProps) {
           <button type="submit" class="primary" disabled={save.busy}>
             {save.busy ? "Saving…" : "Save"}
           </button>
-          <button type="button" onClick={onClose}>
+          <button type="button" disabled={save.busy} onClick={onClose}>
             Cancel
           </button>
         </div>

@@ -1,13 +1,14 @@
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 
 import { streamAddress } from "../api/client.ts";
 import type { ConsoleApi } from "../api/console-api.ts";
 import type { ConsoleSession, SignInOptions } from "../api/shapes.ts";
 import { Field } from "../parts/field.tsx";
-import { Notice, Problem } from "../parts/notice.tsx";
+import { Loaded, Notice, Problem } from "../parts/notice.tsx";
 import { Page } from "../parts/page.tsx";
 import { CodeField, CurrentPasswordField } from "../parts/password-field.tsx";
-import { useAction, useData } from "../parts/use-data.ts";
+import { type Data, useAction, useData } from "../parts/use-data.ts";
 
 interface SignInProps {
   readonly api: ConsoleApi;
@@ -36,12 +37,12 @@ export function SignInPage({ api, ended, onSignedIn }: SignInProps) {
     setStep("password");
   };
   if (isCode) return <CodeStep api={api} onSignedIn={onSignedIn} onBack={again} />;
-  if (step === "forgotten") return <Forgotten api={api} options={options.value} onBack={() => setStep("password")} />;
+  if (step === "forgotten") return <Forgotten api={api} options={options} onBack={() => setStep("password")} />;
   return (
     <PasswordStep
       api={api}
       ended={ended}
-      options={options.value}
+      options={options}
       onSignedIn={onSignedIn}
       onCode={() => setStep("code")}
       onForgotten={() => setStep("forgotten")}
@@ -50,7 +51,7 @@ export function SignInPage({ api, ended, onSignedIn }: SignInProps) {
 }
 
 interface PasswordStepProps extends SignInProps {
-  readonly options: SignInOptions | null;
+  readonly options: Data<SignInOptions>;
   readonly onCode: () => void;
   readonly onForgotten: () => void;
 }
@@ -58,7 +59,6 @@ interface PasswordStepProps extends SignInProps {
 function PasswordStep({ api, ended, options, onSignedIn, onCode, onForgotten }: PasswordStepProps) {
   const [email, setEmail] = useState("");
   const [password, setPassword] = useState("");
-  const provider = options?.provider ?? null;
   const problem = PROVIDER_PROBLEMS[new URLSearchParams(location.search).get("sign-in") ?? ""];
   const signIn = useAction(async () => {
     const session = await api.people.signIn(email, password);
@@ -88,13 +88,17 @@ function PasswordStep({ api, ended, options, onSignedIn, onCode, onForgotten }: 
             </button>
           </div>
         </form>
-        {provider === null ? null : (
-          <p>
-            <a class="button" href={streamAddress("/sign-in/provider")}>
-              Sign in with {provider.name}
-            </a>
-          </p>
-        )}
+        <Loaded data={options} what="the other ways to sign in" lines={1}>
+          {({ provider }) =>
+            provider === null ? null : (
+              <p>
+                <a class="button" href={streamAddress("/sign-in/provider")}>
+                  Sign in with {provider.name}
+                </a>
+              </p>
+            )
+          }
+        </Loaded>
       </Page>
     </main>
   );
@@ -141,11 +145,38 @@ function CodeStep({ api, onSignedIn, onBack }: CodeStepProps) {
 
 interface ForgottenProps {
   readonly api: ConsoleApi;
-  readonly options: SignInOptions | null;
+  readonly options: Data<SignInOptions>;
   readonly onBack: () => void;
 }
 
 function Forgotten({ api, options, onBack }: ForgottenProps) {
+  const back = (
+    <button type="button" class="plain" onClick={onBack}>
+      Back
+    </button>
+  );
+  return (
+    <main class="alone">
+      <p class="brand">kapi console</p>
+      <Page title="Forgotten password" focused>
+        <Loaded data={options} what="the ways to set a new password">
+          {({ passwordRecovery }) =>
+            passwordRecovery ? <RecoveryForm api={api} back={back} /> : <NoMail back={back} />
+          }
+        </Loaded>
+        {options.value === null ? <p>{back}</p> : null}
+      </Page>
+    </main>
+  );
+}
+
+interface RecoveryProps {
+  readonly api: ConsoleApi;
+  /** The button that leads back to the password. */
+  readonly back: ComponentChildren;
+}
+
+function RecoveryForm({ api, back }: RecoveryProps) {
   const [email, setEmail] = useState("");
   const [sent, setSent] = useState(false);
   const recover = useAction(async () => {
@@ -157,41 +188,34 @@ function Forgotten({ api, options, onBack }: ForgottenProps) {
     recover.run();
   };
   return (
-    <main class="alone">
-      <p class="brand">kapi console</p>
-      <Page title="Forgotten password" focused>
-        {options?.passwordRecovery === true ? (
-          <form class="card" onSubmit={submit}>
-            <p>We send a link to your e-mail address. It works once, for one hour.</p>
-            <EmailField value={email} onInput={setEmail} />
-            <Problem failure={recover.failure} />
-            {sent ? (
-              <Notice kind="good">
-                If this address belongs to a user of this console, a link is on its way. Check your mail.
-              </Notice>
-            ) : null}
-            <div class="buttons">
-              <button type="submit" class="primary" disabled={recover.busy}>
-                {recover.busy ? "Sending…" : "Send the link"}
-              </button>
-              <button type="button" class="plain" onClick={onBack}>
-                Back
-              </button>
-            </div>
-          </form>
-        ) : (
-          <div class="card">
-            <p>
-              This console sends no mail. Ask the operator of your installation of kapi to reset your password with{" "}
-              <code>kapi admin user reset-password</code>.
-            </p>
-            <button type="button" onClick={onBack}>
-              Back
-            </button>
-          </div>
-        )}
-      </Page>
-    </main>
+    <form class="card" onSubmit={submit}>
+      <p>We send a link to your e-mail address. It works once, for one hour.</p>
+      <EmailField value={email} onInput={setEmail} />
+      <Problem failure={recover.failure} />
+      {sent ? (
+        <Notice kind="good">
+          If this address belongs to a user of this console, a link is on its way. Check your mail.
+        </Notice>
+      ) : null}
+      <div class="buttons">
+        <button type="submit" class="primary" disabled={recover.busy}>
+          {recover.busy ? "Sending…" : "Send the link"}
+        </button>
+        {back}
+      </div>
+    </form>
+  );
+}
+
+function NoMail({ back }: Pick<RecoveryProps, "back">) {
+  return (
+    <div class="card">
+      <p>
+        This console sends no mail. Ask the operator of your installation of kapi to reset your password with{" "}
+        <code>kapi admin user reset-password</code>.
+      </p>
+      {back}
+    </div>
   );
 }
 

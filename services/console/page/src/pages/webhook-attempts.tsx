@@ -1,32 +1,29 @@
-import type { ComponentChildren } from "preact";
-
 import type { WebhookAttempt, WebhookDelivery } from "../api/shapes.ts";
 import { credits as whole } from "../format.ts";
 import { Dialog } from "../parts/dialog.tsx";
+import { Problem } from "../parts/notice.tsx";
 import { Permitted } from "../parts/permitted.tsx";
+import { useAction } from "../parts/use-data.ts";
 import { Block, Detail, DetailList, Moment, State } from "../parts/values.tsx";
 import { Link, part } from "../router.tsx";
 
 interface AttemptsProps {
   readonly delivery: WebhookDelivery;
-  /** Whether the delivery is being sent again. */
-  readonly busy: boolean;
   /** Sends the delivery again; null if it cannot be sent. */
-  readonly redeliver: (() => void) | null;
+  readonly redeliver: (() => Promise<void>) | null;
   readonly onClose: () => void;
-  /** The error of a failed redelivery. */
-  readonly children: ComponentChildren;
 }
 
 /**
  * Dialog with one delivery and its attempts, newest first. Replies of the receiver are shown as
  * text, never as markup.
  */
-export function Attempts({ delivery, busy, redeliver, onClose, children }: AttemptsProps) {
+export function Attempts({ delivery, redeliver, onClose }: AttemptsProps) {
   const { type, status, eventId, attempts, createdAt, completedAt, nextAttemptAt } = delivery;
   const isUnderWay = status === "delivering";
+  const again = useAction(async () => redeliver?.());
   return (
-    <Dialog title={type} onClose={onClose}>
+    <Dialog title={type} onClose={onClose} busy={again.busy}>
       <DetailList>
         <Detail name="State">
           <State of={status} />
@@ -45,16 +42,16 @@ export function Attempts({ delivery, busy, redeliver, onClose, children }: Attem
       <p>
         <Link to={`/webhooks/events/${part(eventId)}`}>Payload, and deliveries to other endpoints</Link>
       </p>
-      {children}
+      <Problem failure={again.failure} />
       <div class="buttons">
         {redeliver === null ? null : (
           <Permitted to="webhooks:manage">
-            <button type="button" class="primary" disabled={busy || isUnderWay} onClick={redeliver}>
-              {busy ? "Sending…" : "Resend"}
+            <button type="button" class="primary" disabled={again.busy || isUnderWay} onClick={again.run}>
+              {again.busy ? "Sending…" : "Resend"}
             </button>
           </Permitted>
         )}
-        <button type="button" onClick={onClose}>
+        <button type="button" disabled={again.busy} onClick={onClose}>
           Close
         </button>
       </div>

@@ -4,10 +4,10 @@ import { useApi } from "../api/context.ts";
 import type { DeliveryStatus, WebhookDelivery, WebhookEndpoint } from "../api/shapes.ts";
 import { Choice } from "../parts/choice.tsx";
 import { filterBy, pageIn } from "../parts/filter.ts";
-import { Loaded, Problem } from "../parts/notice.tsx";
+import { Loaded } from "../parts/notice.tsx";
 import { Pager } from "../parts/pager.tsx";
 import { type Column, Table } from "../parts/table.tsx";
-import { useAction, useData, useReloadWhile } from "../parts/use-data.ts";
+import { useData, useReloadWhile } from "../parts/use-data.ts";
 import { Moment, Nothing, State } from "../parts/values.tsx";
 import { Link, part } from "../router.tsx";
 import { Attempts, outcomeOf } from "./webhook-attempts.tsx";
@@ -50,13 +50,12 @@ export function Deliveries({ endpoint, query, round }: DeliveriesProps) {
   const [shownId, show] = useState<string | null>(null);
   const { value, reload } = deliveries;
   useReloadWhile(value?.deliveries.some(isUnderWay) === true, deliveries, RELOAD_INTERVAL_MS);
-  const again = useAction(async () => {
-    if (shownId === null) return;
-    await api.redeliverWebhook(endpoint.id, shownId);
+  const shown = value?.deliveries.find(({ id }) => id === shownId);
+  const redeliver = async (deliveryId: string): Promise<void> => {
+    await api.redeliverWebhook(endpoint.id, deliveryId);
     show(null);
     reload();
-  });
-  const shown = value?.deliveries.find(({ id }) => id === shownId);
+  };
   return (
     <section class="card">
       <h2>Deliveries</h2>
@@ -84,12 +83,9 @@ export function Deliveries({ endpoint, query, round }: DeliveriesProps) {
       {shown === undefined ? null : (
         <Attempts
           delivery={shown}
-          busy={again.busy}
-          redeliver={endpoint.status === "enabled" ? again.run : null}
+          redeliver={endpoint.status === "enabled" ? () => redeliver(shown.id) : null}
           onClose={() => show(null)}
-        >
-          <Problem failure={again.failure} />
-        </Attempts>
+        />
       )}
     </section>
   );

@@ -42,7 +42,7 @@ export function EndpointForm({ title, confirm, endpoint, save, onClose }: FormPr
     saving.run();
   };
   return (
-    <Dialog title={title} onClose={onClose}>
+    <Dialog title={title} onClose={onClose} busy={saving.busy}>
       <form onSubmit={submit}>
         <Field label="Address" hint="A public https URL that receives events" error={saving.failure?.of("url") ?? null}>
           {(tied) => (
@@ -86,7 +86,7 @@ export function EndpointForm({ title, confirm, endpoint, save, onClose }: FormPr
           <button type="submit" class="primary" disabled={saving.busy}>
             {saving.busy ? "Saving…" : confirm}
           </button>
-          <button type="button" onClick={onClose}>
+          <button type="button" disabled={saving.busy} onClick={onClose}>
             Cancel
           </button>
         </div>

@@ -41,7 +41,7 @@ export function Replay({ endpointId, onReplayed, onClose }: ReplayProps) {
     replay.run();
   };
   return (
-    <Dialog title="Replay" onClose={onClose}>
+    <Dialog title="Replay" onClose={onClose} busy={replay.busy}>
       <form onSubmit={submit}>
         <p>
           Sends this endpoint every matching event since the chosen time, including events that were already delivered.
@@ -63,7 +63,7 @@ export function Replay({ endpointId, onReplayed, onClose }: ReplayProps) {
           <button type="submit" class="primary" disabled={replay.busy}>
             {replay.busy ? "Sending…" : "Replay events"}
           </button>
-          <button type="button" onClick={onClose}>
+          <button type="button" disabled={replay.busy} onClick={onClose}>
             Cancel
           </button>
         </div>

@@ -25,10 +25,7 @@ interface ConfirmDialogProps {
   readonly onClose: () => void;
 }
 
-/**
- * Asks before an action, and shows its failure. While the action runs, the dialog cannot be closed,
- * because the person would not see the outcome.
- */
+/** Asks before an action, and shows its failure. */
 export function ConfirmDialog({
   title,
   children,
@@ -45,15 +42,12 @@ export function ConfirmDialog({
     await work();
     onClose();
   });
-  const close = (): void => {
-    if (!action.busy) onClose();
-  };
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
     action.run();
   };
   return (
-    <Dialog title={title} onClose={close}>
+    <Dialog title={title} onClose={onClose} busy={action.busy}>
       <form onSubmit={submit}>
         {children}
         {typed === undefined ? null : (

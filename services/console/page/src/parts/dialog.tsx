@@ -8,6 +8,11 @@ interface DialogProps {
    * it open.
    */
   readonly onClose: () => void;
+  /**
+   * Whether a request of the dialog is running. The dialog then stays open: a person who closed it
+   * would not see the outcome.
+   */
+  readonly busy: boolean;
   readonly children: ComponentChildren;
 }
 
@@ -15,7 +20,7 @@ interface DialogProps {
  * A native modal dialog, open while it is rendered. When the dialog is unmounted, the focus returns
  * to the element that had the focus before.
  */
-export function Dialog({ title, onClose, children }: DialogProps) {
+export function Dialog({ title, onClose, busy, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const isUnmounted = useRef(false);
   const id = useId();
@@ -36,13 +41,13 @@ export function Dialog({ title, onClose, children }: DialogProps) {
   // button that opens the dialog would have the focus but no effect.
   const closeByEscape = (event: Event): void => {
     event.preventDefault();
-    onClose();
+    if (!busy) onClose();
   };
   // The browser can still close the dialog itself. It then reports `close` later, perhaps after
-  // this dialog was unmounted. If the caller leaves the dialog open, the dialog is shown again.
+  // this dialog was unmounted. If the dialog stays open, it is shown again.
   const closed = (): void => {
     if (isUnmounted.current) return;
-    onClose();
+    if (!busy) onClose();
     requestAnimationFrame(() => {
       const element = dialog.current;
       if (!isUnmounted.current && element?.isConnected === true && !element.open) element.showModal();

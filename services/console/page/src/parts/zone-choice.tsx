@@ -57,7 +57,7 @@ function OtherZone({ onClose }: { readonly onClose: () => void }) {
     onClose();
   };
   return (
-    <Dialog title="Time zone" onClose={onClose}>
+    <Dialog title="Time zone" onClose={onClose} busy={false}>
       <form onSubmit={submit}>
         <Field
           label="Name of the zone, such as America/New_York"

@@ -84,7 +84,7 @@ export function SearchDialog({ onClose }: { readonly onClose: () => void }) {
     }
   };
   return (
-    <Dialog title="Search" onClose={onClose}>
+    <Dialog title="Search" onClose={onClose} busy={false}>
       <div class="search-dialog">
         <input
           type="text"

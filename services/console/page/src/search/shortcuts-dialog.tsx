@@ -13,7 +13,7 @@ const SHORTCUTS: readonly (readonly [keys: string, effect: string])[] = [
 /** Lists the keys that work on every page. */
 export function ShortcutsDialog({ onClose }: { readonly onClose: () => void }) {
   return (
-    <Dialog title="Keyboard shortcuts" onClose={onClose}>
+    <Dialog title="Keyboard shortcuts" onClose={onClose} busy={false}>
       <dl class="shortcuts">
         {SHORTCUTS.map(([keys, effect]) => (
           <div key={keys}>

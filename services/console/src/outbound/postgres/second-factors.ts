@@ -31,10 +31,11 @@ const DELETE_ROW = statement<{ is_confirmed: boolean }>(
   `delete from second_factors where user_id = $1 returning confirmed_at is not null as is_confirmed`,
 );
 // A replacement of a person's codes locks the second factor first. So of two replacements, the
-// second one waits for the first, and then deletes the first one's codes too.
+// second one waits for the first, and then deletes the first one's codes too. A replacement that
+// waits for a removal finds no row.
 const LOCK_ROW = statement<{ user_id: string }>(
   "second_factors_lock",
-  `select user_id from second_factors where user_id = $1 for update`,
+  `select user_id from second_factors where user_id = $1 and confirmed_at is not null for update`,
 );
 const USE_CODE = statement<{ user_id: string }>(
   "recovery_codes_use",
@@ -87,9 +88,10 @@ export function createSecondFactors(database: Queryable): SecondFactors {
     useStep: async (userId, step) => (await database.query(USE_STEP, [userId, step])).length > 0,
     useRecoveryCode: async (userId, codeHash) => (await database.query(USE_CODE, [userId, codeHash])).length > 0,
     replaceRecoveryCodes: async (userId, codeHashes) => {
-      await database.query(LOCK_ROW, [userId]);
+      if ((await database.query(LOCK_ROW, [userId])).length === 0) return false;
       await database.query(DELETE_CODES, [userId]);
       await database.query(INSERT_CODES, [userId, codeHashes]);
+      return true;
     },
     remove: async (userId) => {
       const [removed] = await database.query(DELETE_ROW, [userId]);

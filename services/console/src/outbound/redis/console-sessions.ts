@@ -3,7 +3,7 @@ import { type RedisConnection, arrayReply, numberReply, textReply } from "@kapi/
 import type { ConsoleSessions, ListedSession } from "../../domain/ports.ts";
 import { SESSION_LIFE } from "../../domain/session-life.ts";
 
-/** Maximum number of sessions of one user: the oldest ones end. */
+/** Maximum number of open sessions of one user: the oldest ones end. */
 export const MAX_SESSIONS_PER_USER = 100;
 /** Maximum length of a kept `User-Agent`, in characters. */
 const MAX_USER_AGENT_CHARACTERS = 300;
@@ -22,6 +22,24 @@ export function createConsoleSessions(redis: RedisConnection, life = SESSION_LIF
   const close = async (sessionHash: string): Promise<void> => {
     await commands.del(consoleSessionKey(sessionHash));
   };
+  const list = async (userId: string): Promise<ListedSession[]> => {
+    const key = consoleSessionsOfKey(userId);
+    const hashes = await commands.zrange(key, "0", "-1");
+    const found = await Promise.all(hashes.map((sessionHash) => readListed(redis, userId, sessionHash)));
+    const ended = hashes.filter((_hash, index) => found[index] === null);
+    if (ended.length > 0) await commands.zrem(key, ...ended);
+    return found.filter((session) => session !== null);
+  };
+  /** Only open sessions count. Sessions of earlier versions have ended, and are removed. */
+  const endOldest = async (userId: string, version: number): Promise<void> => {
+    const listed = await list(userId);
+    const former = listed.filter((session) => session.version < version);
+    const open = listed.filter((session) => session.version >= version);
+    for (const { sessionHash } of [...former, ...open.slice(0, -MAX_SESSIONS_PER_USER)]) {
+      await close(sessionHash);
+      await commands.zrem(consoleSessionsOfKey(userId), sessionHash);
+    }
+  };
   return {
     open: async (sessionHash, { userId, version, csrfToken, proof, address, userAgent }) => {
       const agent = (userAgent ?? "").slice(0, MAX_USER_AGENT_CHARACTERS);
@@ -29,14 +47,10 @@ export function createConsoleSessions(redis: RedisConnection, life = SESSION_LIF
       // The session is written before its entry in the list: `list` removes entries without a
       // session. If the process dies between both writes, no browser has the id of the session.
       await redis.call("kapi_console_open_session", [consoleSessionKey(sessionHash)], args);
-      const list = consoleSessionsOfKey(userId);
-      await commands.zadd(list, Date.now(), sessionHash);
-      await commands.pexpire(list, life.absoluteMs);
-      const tooMany = await commands.zrange(list, "0", String(-MAX_SESSIONS_PER_USER - 1));
-      for (const oldest of tooMany) {
-        await close(oldest);
-        await commands.zrem(list, oldest);
-      }
+      const key = consoleSessionsOfKey(userId);
+      await commands.zadd(key, Date.now(), sessionHash);
+      await commands.pexpire(key, life.absoluteMs);
+      if ((await commands.zcard(key)) > MAX_SESSIONS_PER_USER) await endOldest(userId, version);
     },
     use: async (sessionHash) => {
       const keys = [consoleSessionKey(sessionHash)];
@@ -61,14 +75,7 @@ export function createConsoleSessions(redis: RedisConnection, life = SESSION_LIF
         ),
       ),
     close,
-    list: async (userId) => {
-      const list = consoleSessionsOfKey(userId);
-      const hashes = await commands.zrange(list, "0", "-1");
-      const found = await Promise.all(hashes.map((sessionHash) => readListed(redis, userId, sessionHash)));
-      const ended = hashes.filter((_hash, index) => found[index] === null);
-      if (ended.length > 0) await commands.zrem(list, ...ended);
-      return found.filter((session) => session !== null);
-    },
+    list,
   };
 }
 
