@@ -6,7 +6,7 @@ import { COMMANDS_MIGRATIONS, type CommandStore, startCommandStore } from "@kapi
 import { accountKey, type RiskRule } from "@kapi/contracts";
 import { createKafka, RetryableError, startProducer } from "@kapi/kafka";
 import { systemClock } from "@kapi/kernel";
-import { type Database, migrate, startPool, statement } from "@kapi/postgres";
+import { type Database, migrate, startPool } from "@kapi/postgres";
 import { createLogger, Scope } from "@kapi/runtime";
 import { anyAccountNumber, commandMessage, createTestEnvironment, eventually, valuation } from "@kapi/testkit";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
@@ -17,41 +17,22 @@ import { Evaluator } from "../src/operations/evaluator.ts";
 import type { ValuationMessage } from "../src/operations/partition-evaluator.ts";
 import { createEvaluationStore } from "../src/outbound/postgres/evaluation-store.ts";
 import { createRuleRepository, type RuleRepository } from "../src/outbound/postgres/rule-repository.ts";
+import {
+  ACTIVE,
+  BREACHES,
+  INSERT_COMMAND,
+  LOCK_STATE,
+  MOVE,
+  SET_BACK_CLOCK,
+  VERSIONS,
+  WAITING,
+} from "./rule-tables.ts";
 
 const START_MS = Date.parse("2026-11-20T09:00:00.000Z");
 const INITIAL_MINOR = 1_000_000;
 const MAX_LOSS: RiskRule = { id: "max", type: "maxLoss", limit: { amount: 10 }, action: "disable" };
 /** Fencing tokens by partition: no partition has had an owner. */
 const NO_TOKENS: ReadonlyMap<number, number> = new Map();
-
-const INSERT_COMMAND = statement<never>(
-  "test-insert-command",
-  `insert into command_inbox (command_id, partition, log_offset, server_id, message) values ($1, $2, 0, $3, $4)`,
-);
-const BREACHES = statement<{ log_offset: number | null }>(
-  "test-breaches",
-  `select valuation_offset::float8 as log_offset from alerts where account_number = $1 order by 1`,
-);
-// $1 account, $2 partition.
-const MOVE = statement<never>(
-  "test-move-account",
-  `with moved as (update account_states set partition = $2 where account_number = $1)
-   update rule_sets set partition = $2, active_from_offset = 0 where account_number = $1`,
-);
-const LOCK_STATE = statement<{ version: number }>(
-  "test-lock-state",
-  `select version from account_states where account_number = $1 for update`,
-);
-const WAITING = statement<{ count: number }>(
-  "test-waiting-for-locks",
-  `select count(*)::integer as count from pg_stat_activity
-   where datname = current_database() and wait_event_type = 'Lock'`,
-);
-const ACTIVE = statement<{ version: number; log_offset: number }>(
-  "test-active-versions",
-  `select version, active_from_offset::float8 as log_offset from rule_sets
-   where account_number = $1 and active_from_offset is not null order by version`,
-);
 
 const scope = new Scope({ stopDeadlineMs: 30_000 });
 const logger = createLogger({ service: "test", level: "silent" });
@@ -353,4 +334,16 @@ it("rules apply from the beginning of a recreated topic, also if the first owner
   next.assign([partition], 3);
   await next.addValuations(partition, [lossAt(0, anyAccountNumber(), 0), lossAt(1, account, 1_000)]);
   expect(await database.query(BREACHES, [account])).toEqual([{ log_offset: 1 }]);
+});
+
+it("discards rules that are older than the active rules: the clock of the database was set back before these were set", async () => {
+  const account = anyAccountNumber();
+  const owner = startMember();
+  owner.assign([partition], 1);
+  await setRules(account, MAX_LOSS);
+  await database.query(SET_BACK_CLOCK, [account]);
+  await setRules(account, { ...MAX_LOSS, limit: { amount: 500 } });
+  await owner.activateWaiting();
+  expect(await database.query(VERSIONS, [account])).toEqual([{ version: 2 }]);
+  expect(await database.query(ACTIVE, [account])).toEqual([{ version: 2, log_offset: 0 }]);
 });

@@ -1,0 +1,39 @@
+/** Statements on rules, states and breaches, for tests of the owner of a partition. */
+import { statement } from "@kapi/postgres";
+
+export const INSERT_COMMAND = statement<never>(
+  "test-insert-command",
+  `insert into command_inbox (command_id, partition, log_offset, server_id, message) values ($1, $2, 0, $3, $4)`,
+);
+export const BREACHES = statement<{ log_offset: number | null }>(
+  "test-breaches",
+  `select valuation_offset::float8 as log_offset from alerts where account_number = $1 order by 1`,
+);
+// $1 account, $2 partition.
+export const MOVE = statement<never>(
+  "test-move-account",
+  `with moved as (update account_states set partition = $2 where account_number = $1)
+   update rule_sets set partition = $2, active_from_offset = 0 where account_number = $1`,
+);
+export const LOCK_STATE = statement<{ version: number }>(
+  "test-lock-state",
+  `select version from account_states where account_number = $1 for update`,
+);
+export const WAITING = statement<{ count: number }>(
+  "test-waiting-for-locks",
+  `select count(*)::integer as count from pg_stat_activity
+   where datname = current_database() and wait_event_type = 'Lock'`,
+);
+export const ACTIVE = statement<{ version: number; log_offset: number }>(
+  "test-active-versions",
+  `select version, active_from_offset::float8 as log_offset from rule_sets
+   where account_number = $1 and active_from_offset is not null order by version`,
+);
+export const VERSIONS = statement<{ version: number }>(
+  "test-versions",
+  `select version from rule_sets where account_number = $1 order by version`,
+);
+export const SET_BACK_CLOCK = statement<never>(
+  "test-set-back-clock",
+  `update rule_sets set created_at = created_at + interval '1 hour' where account_number = $1`,
+);
