@@ -21,9 +21,11 @@ import {
   ACTIVE,
   BREACHES,
   INSERT_COMMAND,
+  LOCK_PARTITION,
   LOCK_STATE,
   MOVE,
   SET_BACK_CLOCK,
+  STATES,
   VERSIONS,
   WAITING,
 } from "./rule-tables.ts";
@@ -74,6 +76,9 @@ let endOfLog: number | null = 0;
 /** Rules of one partition that a round of activations tries, and more than that. */
 const MORE_THAN_A_ROUND = 101;
 
+/** Numbers of accounts that the account service has deleted. */
+const deleted = new Set<string>();
+
 /** The evaluator of a process that read these tokens before it joined the group. */
 function startMember(
   tokens = NO_TOKENS,
@@ -88,6 +93,7 @@ function startMember(
     clock: systemClock,
     topicId: () => Promise.resolve(topicId),
     endOf: () => (endOfLog === null ? Promise.reject(new Error("no broker answers")) : Promise.resolve(endOfLog)),
+    isDeleted: ({ accountNumber }) => Promise.resolve(deleted.has(accountNumber)),
     logger,
   });
 }
@@ -346,4 +352,38 @@ it("discards rules that are older than the active rules: the clock of the databa
   await owner.activateWaiting();
   expect(await database.query(VERSIONS, [account])).toEqual([{ version: 2 }]);
   expect(await database.query(ACTIVE, [account])).toEqual([{ version: 2, log_offset: 0 }]);
+});
+
+it("discards rules that were stored after their account was deleted", async () => {
+  const account = anyAccountNumber();
+  const owner = startMember();
+  owner.assign([partition], 1);
+  // The command read the account before the deletion.
+  deleted.add(account);
+  await rules.deleteRules([{ serverId, accountNumber: account }]);
+  await setRules(account, MAX_LOSS);
+  await owner.activateWaiting();
+  expect(await database.query(VERSIONS, [account])).toEqual([]);
+});
+
+it("the next owner deletes the state of an account whose rules were deleted while a checkpoint was stored", async () => {
+  const account = anyAccountNumber();
+  const owner = startMember();
+  owner.assign([partition], 1);
+  await setRules(account, MAX_LOSS);
+  await owner.activateWaiting();
+  await owner.addValuations(partition, [lossAt(0, account, 0)]);
+  const storing = await database.transaction(async (transaction) => {
+    expect(await transaction.query(LOCK_PARTITION, [partition])).toHaveLength(1);
+    const checkpoint = owner.checkpoint();
+    await eventually(async () => expect(await database.query(WAITING, [])).toEqual([{ count: 1 }]));
+    await rules.deleteRules([{ serverId, accountNumber: account }]);
+    return { checkpoint };
+  });
+  await storing.checkpoint;
+  expect(await database.query(STATES, [account])).toHaveLength(1);
+  const next = startMember();
+  next.assign([partition], 2);
+  await next.addValuations(partition, []);
+  expect(await database.query(STATES, [account])).toEqual([]);
 });

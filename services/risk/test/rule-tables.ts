@@ -33,6 +33,14 @@ export const VERSIONS = statement<{ version: number }>(
   "test-versions",
   `select version from rule_sets where account_number = $1 order by version`,
 );
+export const STATES = statement<{ version: number }>(
+  "test-states",
+  `select version from account_states where account_number = $1`,
+);
+export const LOCK_PARTITION = statement<{ number: number }>(
+  "test-lock-partition",
+  `select number from partitions where number = $1 for update`,
+);
 export const SET_BACK_CLOCK = statement<never>(
   "test-set-back-clock",
   `update rule_sets set created_at = created_at + interval '1 hour' where account_number = $1`,

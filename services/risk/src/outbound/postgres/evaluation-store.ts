@@ -63,6 +63,14 @@ const FORGET_OFFSETS: readonly Statement<never>[] = [
      where partition = $1 and evidence_due_at is not null and valuation_offset is not null`,
   ),
 ];
+// $1 partition. A checkpoint can store the first state of an account while the rules of the account
+// are being deleted.
+const DELETE_STATES_WITHOUT_RULES = statement<never>(
+  "risk-delete-states-without-rules",
+  `delete from account_states s where s.partition = $1 and not exists (
+     select from rule_sets r where r.server_id = s.server_id and r.account_number = s.account_number
+   )`,
+);
 const STATES = statement<{ server_id: string; account_number: string; version: number; state: StoredState["state"] }>(
   "risk-states-of-partition",
   `select server_id, account_number, version, state from account_states where partition = $1`,
@@ -159,6 +167,7 @@ export function createEvaluationStore(database: Database): EvaluationStore {
         if (acquired.is_new_topic) for (const forget of FORGET_OFFSETS) await transaction.query(forget, [partition]);
         return acquired;
       });
+      await database.query(DELETE_STATES_WITHOUT_RULES, [partition]);
       const states = await database.query(STATES, [partition]);
       const versions = await database.query(VERSIONS, [partition]);
       return {
