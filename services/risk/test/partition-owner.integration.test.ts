@@ -8,7 +8,7 @@ import { createKafka, RetryableError, startProducer } from "@kapi/kafka";
 import { systemClock } from "@kapi/kernel";
 import { type Database, migrate, startPool } from "@kapi/postgres";
 import { createLogger, Scope } from "@kapi/runtime";
-import { anyAccountNumber, commandMessage, createTestEnvironment, eventually, valuation } from "@kapi/testkit";
+import { anyAccountNumber, createTestEnvironment, eventually, valuation } from "@kapi/testkit";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 
 import { DayCalendars } from "../src/domain/day.ts";
@@ -20,18 +20,19 @@ import { createRuleRepository, type RuleRepository } from "../src/outbound/postg
 import {
   ACTIVE,
   BREACHES,
-  INSERT_COMMAND,
+  FAIL_COMMANDS,
+  INITIAL_MINOR,
   LOCK_PARTITION,
   LOCK_STATE,
   MOVE,
   SET_BACK_CLOCK,
+  START_MS,
   STATES,
+  storeRules,
   VERSIONS,
   WAITING,
 } from "./rule-tables.ts";
 
-const START_MS = Date.parse("2026-11-20T09:00:00.000Z");
-const INITIAL_MINOR = 1_000_000;
 const MAX_LOSS: RiskRule = { id: "max", type: "maxLoss", limit: { amount: 10 }, action: "disable" };
 /** Fencing tokens by partition: no partition has had an owner. */
 const NO_TOKENS: ReadonlyMap<number, number> = new Map();
@@ -108,32 +109,8 @@ function lossAt(offset: number, accountNumber: string, lossMinor: number): Valua
 }
 
 /** Stores a version of the rules, with its command. No process has made the version active. */
-async function setRules(accountNumber: string, rule: RiskRule): Promise<void> {
-  const message = commandMessage({ serverId, accountNumber, operation: "risk.set_rules", payload: { rules: [rule] } });
-  const { commandId, organizationId } = message;
-  const values = [commandId, partition, serverId, JSON.stringify(message)];
-  await database.query(INSERT_COMMAND, values);
-  const seed = {
-    measuredAtMs: START_MS,
-    equityMinor: INITIAL_MINOR,
-    balanceMinor: INITIAL_MINOR,
-    netDepositsMinor: 0,
-  };
-  await rules.add(
-    {
-      serverId,
-      accountNumber,
-      organizationId,
-      accountId: randomUUID(),
-      rules: [rule],
-      seed,
-      initialBalanceMinor: INITIAL_MINOR,
-      currency: "USD",
-      commandId,
-      template: null,
-    },
-    partition,
-  );
+function setRules(accountNumber: string, rule: RiskRule): Promise<void> {
+  return storeRules({ database, rules, partition }, { serverId, accountNumber }, rule);
 }
 
 it("a process that the group has removed cannot take its partition back from the new owner", async () => {
@@ -386,4 +363,20 @@ it("the next owner deletes the state of an account whose rules were deleted whil
   next.assign([partition], 2);
   await next.addValuations(partition, []);
   expect(await database.query(STATES, [account])).toEqual([]);
+});
+
+it("a rule stays the same rule, and is breached only once, although the command before has failed and its rules did not have the rule", async () => {
+  const account = anyAccountNumber();
+  const owner = startMember();
+  owner.assign([partition], 1);
+  await setRules(account, MAX_LOSS);
+  await owner.activateWaiting();
+  await owner.addValuations(partition, [lossAt(0, account, 1_000)]);
+  await setRules(account, { ...MAX_LOSS, id: "other" });
+  await database.query(FAIL_COMMANDS, [account]);
+  await setRules(account, MAX_LOSS);
+  await owner.activateWaiting();
+  await owner.addValuations(partition, [lossAt(1, account, 1_000)]);
+  expect(await database.query(BREACHES, [account])).toEqual([{ log_offset: 0 }]);
+  expect(await database.query(VERSIONS, [account])).toEqual([{ version: 1 }, { version: 2 }]);
 });

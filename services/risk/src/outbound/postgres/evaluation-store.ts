@@ -135,20 +135,20 @@ const RECORD = statement<{ id: string }>(
        rule_active_from_offset, evidence_due_at)
    on conflict do nothing returning id`,
 );
-// $1 server, $2 number, $3 version, $4 offset, $5 time.
+// A version is found by its command: after a version was discarded, another one gets its number.
+// $1 command, $2 offset, $3 time.
 const ACTIVATE = statement<{ version: number }>(
   "risk-activate-version",
-  `update rule_sets set active_from_offset = $4, active_from = $5
-   where server_id = $1 and account_number = $2 and version = $3 and active_from_offset is null returning version`,
+  `update rule_sets set active_from_offset = $2, active_from = $3
+   where command_id = $1 and active_from_offset is null returning version`,
 );
 const IS_ACTIVE = statement<{ version: number }>(
   "risk-is-version-active",
-  `select version from rule_sets
-   where server_id = $1 and account_number = $2 and version = $3 and active_from_offset is not null`,
+  `select version from rule_sets where command_id = $1 and active_from_offset is not null`,
 );
 const DISCARD = statement<never>(
   "risk-discard-version",
-  `delete from rule_sets where server_id = $1 and account_number = $2 and version = $3 and active_from_offset is null`,
+  `delete from rule_sets where command_id = $1 and active_from_offset is null`,
 );
 
 /** Creates the store; its methods are described in {@link EvaluationStore}. */
@@ -201,16 +201,14 @@ export function createEvaluationStore(database: Database): EvaluationStore {
       if (locked.length === 0) throw notOwner(owner);
     },
     record,
-    async activate(transaction, { serverId, accountNumber, version }, offset, at) {
-      const activated = await transaction.query(ACTIVATE, [serverId, accountNumber, version, offset, at]);
-      return activated.length > 0;
+    async activate(transaction, { commandId }, offset, at) {
+      return (await transaction.query(ACTIVATE, [commandId, offset, at])).length > 0;
     },
-    async isActive(transaction, { serverId, accountNumber, version }) {
-      const rows = await transaction.query(IS_ACTIVE, [serverId, accountNumber, version]);
-      return rows.length > 0;
+    async isActive(transaction, { commandId }) {
+      return (await transaction.query(IS_ACTIVE, [commandId])).length > 0;
     },
-    async discard(transaction, { serverId, accountNumber, version }) {
-      await transaction.query(DISCARD, [serverId, accountNumber, version]);
+    async discard(transaction, { commandId }) {
+      await transaction.query(DISCARD, [commandId]);
     },
   };
 }
