@@ -227,8 +227,8 @@ export class Scheduler {
       const waitMs = this.#batchingWaitMs(server, allowance);
       if (waitMs > 0) return this.#dispatchLater(server, waitMs);
       const { mode, batch } = this.#nextBatch(server, allowance);
-      if (mode !== "expire") server.breaker.sent();
-      const work = this.#run(server, mode, batch).finally(() => this.#batches.delete(work));
+      const call = mode === "expire" ? null : server.breaker.sent();
+      const work = this.#run(server, mode, batch, call).finally(() => this.#batches.delete(work));
       this.#batches.add(work);
     }
   }
@@ -290,20 +290,22 @@ export class Scheduler {
     return end === -1 ? next : next.slice(0, end);
   }
 
-  async #run(server: ServerQueue, mode: BatchMode, batch: readonly Entry[]): Promise<void> {
+  /** `call`: the batch as a call of the server's breaker; null: it does not call the server. */
+  async #run(server: ServerQueue, mode: BatchMode, batch: readonly Entry[], call: number | null): Promise<void> {
     const underWay = { commands: batch.length, slowFromMs: this.#options.clock.nowMs() + SLOW_BATCH_MS };
     server.underWay.add(underWay);
     const answer = await this.#options.run(server.serverId, mode, batch);
     server.underWay.delete(underWay);
     if (server.slowTimer !== null) clearTimeout(server.slowTimer);
     server.slowTimer = null;
-    const wasOpen = server.breaker.open;
-    if (answer === "answered") server.breaker.answered();
-    else if (answer === "unused") {
-      // An `expire` batch is no probe, so its end does not end one.
-      if (mode !== "expire") server.breaker.unused();
-    } else if (server.breaker.failed()) this.#options.onBreaker(server.serverId, true);
-    if (wasOpen && !server.breaker.open) this.#options.onBreaker(server.serverId, false);
+    const { breaker } = server;
+    const wasOpen = breaker.open;
+    if (call !== null) {
+      if (answer === "answered") breaker.answered();
+      else if (answer === "unused") breaker.unused(call);
+      else if (breaker.failed(call)) this.#options.onBreaker(server.serverId, true);
+    }
+    if (wasOpen && !breaker.open) this.#options.onBreaker(server.serverId, false);
     this.#forget(server);
     this.#wake(server);
   }

@@ -14,7 +14,10 @@ export class Breaker {
   #failures = 0;
   #openings = 0;
   #openUntilMs = 0;
-  #probing = false;
+  /** Number of calls that were sent. */
+  #sent = 0;
+  /** The call that is the running probe; null without one. */
+  #probe: number | null = null;
 
   constructor(clock: Clock, random: () => number) {
     this.#clock = clock;
@@ -27,13 +30,13 @@ export class Breaker {
 
   /** Whether a probe is running. */
   get probing(): boolean {
-    return this.#probing;
+    return this.#probe !== null;
   }
 
   /** How many calls may be sent now: all, one (a probe), or none. */
   allowance(): number {
     if (!this.open) return Number.POSITIVE_INFINITY;
-    return this.#probing || this.waitMs() > 0 ? 0 : 1;
+    return this.probing || this.waitMs() > 0 ? 0 : 1;
   }
 
   /** Milliseconds until the pause is over; 0 without a pause. */
@@ -43,32 +46,34 @@ export class Breaker {
     return leftMs > MAX_RETRY_MS ? 0 : leftMs;
   }
 
-  /** A call is sent. */
-  sent(): void {
-    if (this.open) this.#probing = true;
+  /** A call is sent. Returns its number, for {@link failed} and {@link unused}. */
+  sent(): number {
+    this.#sent += 1;
+    if (this.open) this.#probe = this.#sent;
+    return this.#sent;
   }
 
   /** The server answered. */
   answered(): void {
     this.#failures = 0;
     this.#openings = 0;
-    this.#probing = false;
+    this.#probe = null;
   }
 
-  /** The server did not answer. Returns whether this failure opened the breaker. */
-  failed(): boolean {
+  /** The server did not answer this call. Returns whether this failure opened the breaker. */
+  failed(call: number): boolean {
     const wasOpen = this.open;
     this.#failures += 1;
-    // A call that was sent before the breaker opened adds no information.
-    if (!this.open || (wasOpen && !this.#probing)) return false;
-    this.#probing = false;
+    // While the breaker is open, only the probe adds information: all other calls are older.
+    if (!this.open || (wasOpen && call !== this.#probe)) return false;
+    this.#probe = null;
     this.#openings += 1;
     this.#openUntilMs = this.#clock.nowMs() + backOffMs(this.#openings, this.#random);
     return !wasOpen;
   }
 
   /** The call ended without reaching the server. */
-  unused(): void {
-    this.#probing = false;
+  unused(call: number): void {
+    if (call === this.#probe) this.#probe = null;
   }
 }

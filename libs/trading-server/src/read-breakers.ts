@@ -29,7 +29,7 @@ export class ReadBreakers {
       const text = `trading server ${serverId}: read skipped, because the last ${BREAKER_FAILURES} reads got no answer`;
       throw new TradingServerUnreachable(text);
     }
-    breaker.sent();
+    const call = breaker.sent();
     try {
       const result = await read();
       breaker.answered();
@@ -37,8 +37,8 @@ export class ReadBreakers {
       return result;
     } catch (error) {
       // A read above its organization's share did not reach the server.
-      if (error instanceof ApiError) breaker.unused();
-      else breaker.failed();
+      if (error instanceof ApiError) breaker.unused(call);
+      else breaker.failed(call);
       throw error;
     }
   }

@@ -118,6 +118,7 @@ export async function startService(context: MainContext<Config>): Promise<void> 
       );
       return begin === end ? 0 : Number(end);
     },
+    isDeleted: async (one) => (await readAccount(one, { valuation: "none" })) === null,
     topicId: async () => assertDefined((await topicIds(kafka, [TOPICS.tradingValuations]))[0], "the topic's id"),
     logger,
   });

@@ -6,9 +6,9 @@ import { COMMANDS_MIGRATIONS, type CommandStore, startCommandStore } from "@kapi
 import { accountKey, type RiskRule } from "@kapi/contracts";
 import { createKafka, RetryableError, startProducer } from "@kapi/kafka";
 import { systemClock } from "@kapi/kernel";
-import { type Database, migrate, startPool, statement } from "@kapi/postgres";
+import { type Database, migrate, startPool } from "@kapi/postgres";
 import { createLogger, Scope } from "@kapi/runtime";
-import { anyAccountNumber, commandMessage, createTestEnvironment, eventually, valuation } from "@kapi/testkit";
+import { anyAccountNumber, createTestEnvironment, eventually, valuation } from "@kapi/testkit";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 
 import { DayCalendars } from "../src/domain/day.ts";
@@ -17,41 +17,25 @@ import { Evaluator } from "../src/operations/evaluator.ts";
 import type { ValuationMessage } from "../src/operations/partition-evaluator.ts";
 import { createEvaluationStore } from "../src/outbound/postgres/evaluation-store.ts";
 import { createRuleRepository, type RuleRepository } from "../src/outbound/postgres/rule-repository.ts";
+import {
+  ACTIVE,
+  BREACHES,
+  FAIL_COMMANDS,
+  INITIAL_MINOR,
+  LOCK_PARTITION,
+  LOCK_STATE,
+  MOVE,
+  SET_BACK_CLOCK,
+  START_MS,
+  STATES,
+  storeRules,
+  VERSIONS,
+  WAITING,
+} from "./rule-tables.ts";
 
-const START_MS = Date.parse("2026-11-20T09:00:00.000Z");
-const INITIAL_MINOR = 1_000_000;
 const MAX_LOSS: RiskRule = { id: "max", type: "maxLoss", limit: { amount: 10 }, action: "disable" };
 /** Fencing tokens by partition: no partition has had an owner. */
 const NO_TOKENS: ReadonlyMap<number, number> = new Map();
-
-const INSERT_COMMAND = statement<never>(
-  "test-insert-command",
-  `insert into command_inbox (command_id, partition, log_offset, server_id, message) values ($1, $2, 0, $3, $4)`,
-);
-const BREACHES = statement<{ log_offset: number | null }>(
-  "test-breaches",
-  `select valuation_offset::float8 as log_offset from alerts where account_number = $1 order by 1`,
-);
-// $1 account, $2 partition.
-const MOVE = statement<never>(
-  "test-move-account",
-  `with moved as (update account_states set partition = $2 where account_number = $1)
-   update rule_sets set partition = $2, active_from_offset = 0 where account_number = $1`,
-);
-const LOCK_STATE = statement<{ version: number }>(
-  "test-lock-state",
-  `select version from account_states where account_number = $1 for update`,
-);
-const WAITING = statement<{ count: number }>(
-  "test-waiting-for-locks",
-  `select count(*)::integer as count from pg_stat_activity
-   where datname = current_database() and wait_event_type = 'Lock'`,
-);
-const ACTIVE = statement<{ version: number; log_offset: number }>(
-  "test-active-versions",
-  `select version, active_from_offset::float8 as log_offset from rule_sets
-   where account_number = $1 and active_from_offset is not null order by version`,
-);
 
 const scope = new Scope({ stopDeadlineMs: 30_000 });
 const logger = createLogger({ service: "test", level: "silent" });
@@ -93,6 +77,9 @@ let endOfLog: number | null = 0;
 /** Rules of one partition that a round of activations tries, and more than that. */
 const MORE_THAN_A_ROUND = 101;
 
+/** Numbers of accounts that the account service has deleted. */
+const deleted = new Set<string>();
+
 /** The evaluator of a process that read these tokens before it joined the group. */
 function startMember(
   tokens = NO_TOKENS,
@@ -107,6 +94,7 @@ function startMember(
     clock: systemClock,
     topicId: () => Promise.resolve(topicId),
     endOf: () => (endOfLog === null ? Promise.reject(new Error("no broker answers")) : Promise.resolve(endOfLog)),
+    isDeleted: ({ accountNumber }) => Promise.resolve(deleted.has(accountNumber)),
     logger,
   });
 }
@@ -121,32 +109,8 @@ function lossAt(offset: number, accountNumber: string, lossMinor: number): Valua
 }
 
 /** Stores a version of the rules, with its command. No process has made the version active. */
-async function setRules(accountNumber: string, rule: RiskRule): Promise<void> {
-  const message = commandMessage({ serverId, accountNumber, operation: "risk.set_rules", payload: { rules: [rule] } });
-  const { commandId, organizationId } = message;
-  const values = [commandId, partition, serverId, JSON.stringify(message)];
-  await database.query(INSERT_COMMAND, values);
-  const seed = {
-    measuredAtMs: START_MS,
-    equityMinor: INITIAL_MINOR,
-    balanceMinor: INITIAL_MINOR,
-    netDepositsMinor: 0,
-  };
-  await rules.add(
-    {
-      serverId,
-      accountNumber,
-      organizationId,
-      accountId: randomUUID(),
-      rules: [rule],
-      seed,
-      initialBalanceMinor: INITIAL_MINOR,
-      currency: "USD",
-      commandId,
-      template: null,
-    },
-    partition,
-  );
+function setRules(accountNumber: string, rule: RiskRule): Promise<void> {
+  return storeRules({ database, rules, partition }, { serverId, accountNumber }, rule);
 }
 
 it("a process that the group has removed cannot take its partition back from the new owner", async () => {
@@ -353,4 +317,66 @@ it("rules apply from the beginning of a recreated topic, also if the first owner
   next.assign([partition], 3);
   await next.addValuations(partition, [lossAt(0, anyAccountNumber(), 0), lossAt(1, account, 1_000)]);
   expect(await database.query(BREACHES, [account])).toEqual([{ log_offset: 1 }]);
+});
+
+it("discards rules that are older than the active rules: the clock of the database was set back before these were set", async () => {
+  const account = anyAccountNumber();
+  const owner = startMember();
+  owner.assign([partition], 1);
+  await setRules(account, MAX_LOSS);
+  await database.query(SET_BACK_CLOCK, [account]);
+  await setRules(account, { ...MAX_LOSS, limit: { amount: 500 } });
+  await owner.activateWaiting();
+  expect(await database.query(VERSIONS, [account])).toEqual([{ version: 2 }]);
+  expect(await database.query(ACTIVE, [account])).toEqual([{ version: 2, log_offset: 0 }]);
+});
+
+it("discards rules that were stored after their account was deleted", async () => {
+  const account = anyAccountNumber();
+  const owner = startMember();
+  owner.assign([partition], 1);
+  // The command read the account before the deletion.
+  deleted.add(account);
+  await rules.deleteRules([{ serverId, accountNumber: account }]);
+  await setRules(account, MAX_LOSS);
+  await owner.activateWaiting();
+  expect(await database.query(VERSIONS, [account])).toEqual([]);
+});
+
+it("the next owner deletes the state of an account whose rules were deleted while a checkpoint was stored", async () => {
+  const account = anyAccountNumber();
+  const owner = startMember();
+  owner.assign([partition], 1);
+  await setRules(account, MAX_LOSS);
+  await owner.activateWaiting();
+  await owner.addValuations(partition, [lossAt(0, account, 0)]);
+  const storing = await database.transaction(async (transaction) => {
+    expect(await transaction.query(LOCK_PARTITION, [partition])).toHaveLength(1);
+    const checkpoint = owner.checkpoint();
+    await eventually(async () => expect(await database.query(WAITING, [])).toEqual([{ count: 1 }]));
+    await rules.deleteRules([{ serverId, accountNumber: account }]);
+    return { checkpoint };
+  });
+  await storing.checkpoint;
+  expect(await database.query(STATES, [account])).toHaveLength(1);
+  const next = startMember();
+  next.assign([partition], 2);
+  await next.addValuations(partition, []);
+  expect(await database.query(STATES, [account])).toEqual([]);
+});
+
+it("a rule stays the same rule, and is breached only once, although the command before has failed and its rules did not have the rule", async () => {
+  const account = anyAccountNumber();
+  const owner = startMember();
+  owner.assign([partition], 1);
+  await setRules(account, MAX_LOSS);
+  await owner.activateWaiting();
+  await owner.addValuations(partition, [lossAt(0, account, 1_000)]);
+  await setRules(account, { ...MAX_LOSS, id: "other" });
+  await database.query(FAIL_COMMANDS, [account]);
+  await setRules(account, MAX_LOSS);
+  await owner.activateWaiting();
+  await owner.addValuations(partition, [lossAt(1, account, 1_000)]);
+  expect(await database.query(BREACHES, [account])).toEqual([{ log_offset: 0 }]);
+  expect(await database.query(VERSIONS, [account])).toEqual([{ version: 1 }, { version: 2 }]);
 });

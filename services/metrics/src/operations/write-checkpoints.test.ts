@@ -8,6 +8,7 @@ import { SampleLog, type SampleRecord } from "./sample-log.ts";
 import { Checkpoints } from "./write-checkpoints.ts";
 
 const KEY = "5b0c8a0e-9d7f-4c5b-8f8e-1f2f3f4f5f6f/10000001";
+const OTHER_KEY = "5b0c8a0e-9d7f-4c5b-8f8e-1f2f3f4f5f6f/10000002";
 const PARTITION = 0;
 
 /** The record of a sample; its offset equals its sequence. */
@@ -29,9 +30,22 @@ function start(home = PARTITION) {
     partitionOf: () => home,
   });
   const latest: { key: string; value: string | null }[] = [];
+  let gate: PromiseWithResolvers<void> | null = null;
+  /** Lets writes to `metrics.latest` wait from `pause` to `resume`. */
+  const writing = {
+    pause: () => {
+      gate = Promise.withResolvers();
+    },
+    resume: () => gate?.resolve(),
+  };
   const checkpoints = new Checkpoints({
     log,
-    sink: { write: (_partition, key, value) => Promise.resolve(void latest.push({ key, value })) },
+    sink: {
+      write: async (_partition, key, value) => {
+        await gate?.promise;
+        latest.push({ key, value });
+      },
+    },
     partitions: () => [PARTITION],
     logger: createLogger({ service: "test", level: "silent" }),
   });
@@ -45,7 +59,7 @@ function start(home = PARTITION) {
     read = latest.length;
     checkpoints.readUpTo(PARTITION, read);
   };
-  return { log, latest, checkpoints, readBack };
+  return { log, latest, checkpoints, readBack, writing };
 }
 
 it("a process replaces a stale checkpoint that it reads back; the marker has the offset up to which metrics.latest was read back", async () => {
@@ -93,4 +107,20 @@ it("a process that ends writes the last checkpoints of its own partitions, or of
   expect(latest.map(({ key }) => key)).toEqual([markerKey(PARTITION)]);
   await checkpoints.writeLast("all");
   expect(latest.slice(1).map(({ key }) => key)).toEqual([KEY, markerKey(other)]);
+});
+
+it("writes no marker for a partition that was dropped before the checkpoints of all its samples were written", async () => {
+  const { log, latest, checkpoints, writing } = start();
+  log.apply(PARTITION, [record(1)]);
+  await checkpoints.write();
+  const written = latest.length;
+  // The write waits at the tombstone of a deleted account.
+  log.apply(PARTITION, [record(2), { ...record(1), key: OTHER_KEY, offset: 3n }]);
+  log.remove(OTHER_KEY);
+  writing.pause();
+  const write = checkpoints.write();
+  log.drop(PARTITION);
+  writing.resume();
+  await write;
+  expect(latest.slice(written)).toEqual([{ key: OTHER_KEY, value: null }]);
 });

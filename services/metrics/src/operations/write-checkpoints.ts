@@ -21,7 +21,7 @@ export interface CheckpointsOptions {
 /**
  * Writes `metrics.latest`: the newest sample of each account, and a marker for each partition. The
  * marker has the offset of `metrics.samples` below which the checkpoints include every sample. It
- * is written only after these checkpoints are durable.
+ * is written only after these checkpoints are durable, and not if the partition was dropped before.
  *
  * The reader of `metrics.latest` passes its records to `readBack`, which replaces stale checkpoints
  * of writers that had lost the partition. The marker also has `latestOffset`: how far
@@ -137,14 +137,21 @@ export class Checkpoints implements SampleListener {
     try {
       for (const key of deletedKeys) await sink.write(partition, key, null);
       let batch: Promise<void>[] = [];
+      let isDropped = false;
       for (const stream of changed.values()) {
-        if (log.find(stream.key) !== stream) continue;
+        if (log.find(stream.key) !== stream) {
+          isDropped ||= !log.isDeleted(stream.key);
+          continue;
+        }
         batch.push(sink.write(partition, stream.key, encodeCheckpoint(this.#checkpointOf(stream))));
         if (batch.length < MAX_CONCURRENT_WRITES) continue;
         await Promise.all(batch);
         batch = [];
       }
       await Promise.all(batch);
+      // The checkpoints of a dropped partition are incomplete: a marker would promise that they
+      // include every sample.
+      if (isDropped) return;
       await sink.write(partition, markerKey(partition), encodeMarker({ samplesOffset, latestOffset }));
       this.#marked.set(partition, samplesOffset);
     } catch (error) {

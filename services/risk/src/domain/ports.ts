@@ -151,7 +151,7 @@ export interface EvaluationStore {
   /** Marks a waiting version as active. Returns whether it was waiting. */
   activate(transaction: WorkTransaction, version: RuleVersion, offset: number, at: string): Promise<boolean>;
   isActive(transaction: WorkTransaction, version: RuleVersion): Promise<boolean>;
-  /** Deletes a version that waits, and whose command is final. */
+  /** Deletes a version, unless it is active. */
   discard(transaction: WorkTransaction, version: RuleVersion): Promise<void>;
 }
 

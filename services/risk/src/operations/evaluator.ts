@@ -9,6 +9,7 @@
  * meanwhile, does not take a partition from the new owner: the generation of the paused process is
  * lower.
  */
+import type { AccountRef } from "@kapi/contracts";
 import { retryable, RetryableError } from "@kapi/kafka";
 import { isTransient } from "@kapi/postgres";
 import type { Logger } from "@kapi/runtime";
@@ -30,6 +31,11 @@ interface EvaluatorOptions extends PartitionDependencies {
   readonly topicId: () => Promise<string>;
   /** The end of a partition's log; 0 if the log has no records. Rejects like `topicId`. */
   readonly endOf: (partition: number) => Promise<number>;
+  /**
+   * Whether the deletion of an account has begun, or the account never existed. Rejects while the
+   * account service does not answer.
+   */
+  readonly isDeleted: (account: AccountRef) => Promise<boolean>;
   /** The tokens of the partitions, read before this process joins the group. */
   readonly tokens: ReadonlyMap<number, number>;
   readonly logger: Logger;
@@ -111,8 +117,9 @@ export class Evaluator {
   }
 
   /**
-   * Activates the versions of rules that wait on the partitions of this process. After an error the
-   * other partitions go on; then throws the first error.
+   * Activates the versions of rules that wait on the partitions of this process. A version of a
+   * deleted account is discarded: perhaps it was stored after the deletion had deleted the rules.
+   * After an error the other partitions go on; then throws the first error.
    */
   async activateWaiting(): Promise<void> {
     const { partitions } = this;
@@ -123,7 +130,11 @@ export class Evaluator {
       async ([partition, versions]) => {
         for (const version of versions) {
           if (!this.partitions.includes(partition)) return;
-          await this.#owned(partition, "rules cannot be activated", (one) => one.activate(version));
+          // Asked after the version was stored: a later deletion finds the version and deletes it.
+          const isDeleted = await this.#options.isDeleted(version);
+          await this.#owned(partition, "rules cannot be activated", (one) =>
+            isDeleted ? one.discard(version) : one.activate(version),
+          );
         }
       },
     );

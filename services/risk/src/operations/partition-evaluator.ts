@@ -13,15 +13,7 @@ import { decodeValuation } from "@kapi/contracts/codec";
 import { type Clock, toIso } from "@kapi/kernel";
 import { counter } from "@kapi/runtime";
 
-import {
-  type AccountState,
-  type AccountValues,
-  activate,
-  type CalendarOf,
-  emptyState,
-  evaluate,
-  type Alert,
-} from "../domain/evaluation.ts";
+import { type AccountState, activate, type CalendarOf, emptyState, evaluate } from "../domain/evaluation.ts";
 import type {
   EvaluationStore,
   PartitionOwner,
@@ -33,7 +25,7 @@ import type {
 } from "../domain/ports.ts";
 import type { RuleSet } from "../domain/rule.ts";
 import { limitsLeft } from "./list-near-limits.ts";
-import { actionCommandIdOf, alertIdOf, recordAlerts } from "./record-alerts.ts";
+import { recordAlerts, recordedAlert } from "./record-alerts.ts";
 import { SharedRules } from "./shared-rules.ts";
 
 const compared = counter(
@@ -165,8 +157,8 @@ export class PartitionEvaluator {
 
   /**
    * Activates a version from the position on, and finishes its command as succeeded, in one
-   * transaction. A version whose command is final already is discarded. A version of a template has
-   * no command.
+   * transaction. A version whose command is final already is discarded, and so is a version below
+   * the account's active one. A version of a template has no command.
    *
    * Does nothing while the position is below the end that the log had at the acquisition, or below
    * the first offset of an earlier version of the account. The position can be below that offset if
@@ -180,7 +172,8 @@ export class PartitionEvaluator {
       const { store, commands, clock } = this.#dependencies;
       const account = this.#tracked(version);
       this.#activateScheduled(account, this.#position);
-      if (account.scheduled.length > 0 || (account.version?.version ?? 0) >= version.version) return;
+      if (account.scheduled.length > 0) return;
+      if ((account.version?.version ?? 0) >= version.version) return this.discard(version);
       const next = { ...account, state: structuredClone(account.state) };
       const offset = this.#position;
       const alerts = this.#switchTo(next, this.#shared.share({ ...version, activeFromOffset: offset }));
@@ -205,6 +198,12 @@ export class PartitionEvaluator {
       });
       this.#decide(isActive);
     });
+  }
+
+  /** Deletes a waiting version that must never become active. */
+  discard(version: RuleVersion): Promise<void> {
+    const { store, commands } = this.#dependencies;
+    return commands.transact((transaction) => store.discard(transaction, version));
   }
 
   /**
@@ -309,7 +308,7 @@ export class PartitionEvaluator {
     const values = { measuredAtMs, equityMinor, balanceMinor, netDepositsMinor, valuation };
     const found = evaluate(account.state, account.rules, account.version, this.#dependencies.calendarOf, values);
     account.isChanged = true;
-    for (const alert of found) this.#found.push(toRecorded(account.version, alert, values));
+    for (const alert of found) this.#found.push(recordedAlert(account.version, alert, values));
   }
 
   /** Switches to the scheduled versions that are active at `offset`. */
@@ -331,7 +330,7 @@ export class PartitionEvaluator {
     account.isChanged = true;
     return found.map((alert) => {
       const isNew = rules.rules.includes(alert.rule);
-      return toRecorded(isNew || before === null ? version : before, alert, account.state.last ?? seed);
+      return recordedAlert(isNew || before === null ? version : before, alert, account.state.last ?? seed);
     });
   }
 
@@ -366,29 +365,6 @@ function toStateText({ serverId, accountNumber, version, rules, state }: Tracked
   if (version === null || rules === null) return [];
   const left = limitsLeft(state, rules);
   return [{ serverId, accountNumber, version: version.version, state: JSON.stringify(state), ...left }];
-}
-
-function toRecorded(version: RuleVersion, alert: Alert, values: AccountValues): RecordedAlert {
-  const { serverId, accountNumber, organizationId, accountId } = version;
-  const id = alertIdOf(serverId, accountNumber, alert);
-  const rule = version.rules.find((stored) => stored.rule.id === alert.rule.id);
-  if (rule === undefined) throw new TypeError(`rule ${alert.rule.id} is not in version ${version.version}`);
-  return {
-    id,
-    serverId,
-    accountNumber,
-    organizationId,
-    accountId,
-    alert,
-    rule: rule.rule,
-    ruleVersion: version.version,
-    values,
-    commandId: actionCommandIdOf(id, alert),
-    partition: version.partition,
-    currency: version.currency,
-    ruleActiveFromMs: version.seed.measuredAtMs,
-    ruleActiveFromOffset: values.valuation === undefined ? null : version.activeFromOffset,
-  };
 }
 
 function countBreaches(alerts: readonly RecordedAlert[]): void {

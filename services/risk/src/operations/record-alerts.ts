@@ -5,7 +5,8 @@ import type { WorkTransaction } from "@kapi/commands";
 import { type CommandHeader, accountKey, RISK_ACTOR, type RiskEvent, TOPICS } from "@kapi/contracts";
 import { amountFromMinor, toIso, uuidV5 } from "@kapi/kernel";
 
-import type { EvaluationStore, RecordedAlert } from "../domain/ports.ts";
+import type { AccountValues, Alert } from "../domain/evaluation.ts";
+import type { EvaluationStore, RecordedAlert, RuleVersion } from "../domain/ports.ts";
 
 /**
  * How long kapi tries to carry an action out. Longer than the deadline of a caller's command: a
@@ -14,17 +15,37 @@ import type { EvaluationStore, RecordedAlert } from "../domain/ports.ts";
 const ACTION_DEADLINE_MS = 24 * 3_600_000;
 
 /** The id of an alert: equal for every process that finds it, in every pass over the log. */
-export function alertIdOf(
-  serverId: string,
-  accountNumber: string,
-  { kind, rule, period }: RecordedAlert["alert"],
-): string {
+function alertIdOf(serverId: string, accountNumber: string, { kind, rule, period }: RecordedAlert["alert"]): string {
   return uuidV5(serverId, `${accountNumber}/${rule.id}/${rule.since}/${period}/${kind}`);
 }
 
 /** The id of the command with which kapi acts on a breach; null for `notify` and for a warning. */
-export function actionCommandIdOf(alertId: string, { kind, rule }: RecordedAlert["alert"]): string | null {
+function actionCommandIdOf(alertId: string, { kind, rule }: RecordedAlert["alert"]): string | null {
   return kind === "breached" && rule.action !== "notify" ? uuidV5(alertId, "action") : null;
+}
+
+/** An alert of a version of rules, with the values that made it. */
+export function recordedAlert(version: RuleVersion, alert: Alert, values: AccountValues): RecordedAlert {
+  const { serverId, accountNumber, organizationId, accountId } = version;
+  const id = alertIdOf(serverId, accountNumber, alert);
+  const rule = version.rules.find((stored) => stored.rule.id === alert.rule.id);
+  if (rule === undefined) throw new TypeError(`rule ${alert.rule.id} is not in version ${version.version}`);
+  return {
+    id,
+    serverId,
+    accountNumber,
+    organizationId,
+    accountId,
+    alert,
+    rule: rule.rule,
+    ruleVersion: version.version,
+    values,
+    commandId: actionCommandIdOf(id, alert),
+    partition: version.partition,
+    currency: version.currency,
+    ruleActiveFromMs: version.seed.measuredAtMs,
+    ruleActiveFromOffset: values.valuation === undefined ? null : version.activeFromOffset,
+  };
 }
 
 /**

@@ -63,6 +63,14 @@ const FORGET_OFFSETS: readonly Statement<never>[] = [
      where partition = $1 and evidence_due_at is not null and valuation_offset is not null`,
   ),
 ];
+// $1 partition. A checkpoint can store the first state of an account while the rules of the account
+// are being deleted.
+const DELETE_STATES_WITHOUT_RULES = statement<never>(
+  "risk-delete-states-without-rules",
+  `delete from account_states s where s.partition = $1 and not exists (
+     select from rule_sets r where r.server_id = s.server_id and r.account_number = s.account_number
+   )`,
+);
 const STATES = statement<{ server_id: string; account_number: string; version: number; state: StoredState["state"] }>(
   "risk-states-of-partition",
   `select server_id, account_number, version, state from account_states where partition = $1`,
@@ -127,20 +135,20 @@ const RECORD = statement<{ id: string }>(
        rule_active_from_offset, evidence_due_at)
    on conflict do nothing returning id`,
 );
-// $1 server, $2 number, $3 version, $4 offset, $5 time.
+// A version is found by its command: after a version was discarded, another one gets its number.
+// $1 command, $2 offset, $3 time.
 const ACTIVATE = statement<{ version: number }>(
   "risk-activate-version",
-  `update rule_sets set active_from_offset = $4, active_from = $5
-   where server_id = $1 and account_number = $2 and version = $3 and active_from_offset is null returning version`,
+  `update rule_sets set active_from_offset = $2, active_from = $3
+   where command_id = $1 and active_from_offset is null returning version`,
 );
 const IS_ACTIVE = statement<{ version: number }>(
   "risk-is-version-active",
-  `select version from rule_sets
-   where server_id = $1 and account_number = $2 and version = $3 and active_from_offset is not null`,
+  `select version from rule_sets where command_id = $1 and active_from_offset is not null`,
 );
 const DISCARD = statement<never>(
   "risk-discard-version",
-  `delete from rule_sets where server_id = $1 and account_number = $2 and version = $3 and active_from_offset is null`,
+  `delete from rule_sets where command_id = $1 and active_from_offset is null`,
 );
 
 /** Creates the store; its methods are described in {@link EvaluationStore}. */
@@ -159,6 +167,7 @@ export function createEvaluationStore(database: Database): EvaluationStore {
         if (acquired.is_new_topic) for (const forget of FORGET_OFFSETS) await transaction.query(forget, [partition]);
         return acquired;
       });
+      await database.query(DELETE_STATES_WITHOUT_RULES, [partition]);
       const states = await database.query(STATES, [partition]);
       const versions = await database.query(VERSIONS, [partition]);
       return {
@@ -192,16 +201,14 @@ export function createEvaluationStore(database: Database): EvaluationStore {
       if (locked.length === 0) throw notOwner(owner);
     },
     record,
-    async activate(transaction, { serverId, accountNumber, version }, offset, at) {
-      const activated = await transaction.query(ACTIVATE, [serverId, accountNumber, version, offset, at]);
-      return activated.length > 0;
+    async activate(transaction, { commandId }, offset, at) {
+      return (await transaction.query(ACTIVATE, [commandId, offset, at])).length > 0;
     },
-    async isActive(transaction, { serverId, accountNumber, version }) {
-      const rows = await transaction.query(IS_ACTIVE, [serverId, accountNumber, version]);
-      return rows.length > 0;
+    async isActive(transaction, { commandId }) {
+      return (await transaction.query(IS_ACTIVE, [commandId])).length > 0;
     },
-    async discard(transaction, { serverId, accountNumber, version }) {
-      await transaction.query(DISCARD, [serverId, accountNumber, version]);
+    async discard(transaction, { commandId }) {
+      await transaction.query(DISCARD, [commandId]);
     },
   };
 }

@@ -12,6 +12,14 @@ const NEWEST = statement<RuleVersionRow>(
   `select ${RULE_VERSION_COLUMNS} from rule_sets r
    where r.server_id = $1 and r.account_number = $2 order by r.version desc limit 1 for update`,
 );
+// $1 server, $2 number, $3 command. Deletes waiting versions of earlier commands on the account.
+// The commands of an account run one after another, so these commands have failed or expired.
+// Otherwise the next version would be based on rules that never become active.
+const DISCARD_FAILED = statement<never>(
+  "risk-discard-failed-versions",
+  `delete from rule_sets where server_id = $1 and account_number = $2 and command_id <> $3
+     and active_from_offset is null and template_command_id is null`,
+);
 const ADD = statement<never>(
   "risk-add-version",
   `insert into rule_sets (server_id, account_number, version, organization_id, account_id, partition, rules, seed,
@@ -54,8 +62,9 @@ const DELETE_RULES = statement<never>(
 /** The versions of risk rules of accounts. */
 export interface RuleRepository {
   /**
-   * Stores the next version of the account's rules, once for each command. Rejects with a unique
-   * violation if another process stored a version of the account at the same time.
+   * Stores the next version of the account's rules, once for each command. Discards versions of
+   * earlier commands that have failed or expired. Rejects with a unique violation if another
+   * process stored a version of the account at the same time.
    */
   add(version: NewRuleVersion, partition: number): Promise<void>;
   /** Reads the newest active version; version 0 without rules if there is none. */
@@ -72,6 +81,7 @@ export function createRuleRepository(database: Database): RuleRepository {
   return {
     add: (version, partition) =>
       database.transaction(async (transaction) => {
+        await transaction.query(DISCARD_FAILED, [version.serverId, version.accountNumber, version.commandId]);
         await addVersion(transaction, version, await lockNewest(transaction, version), { partition });
         if (version.template === null) return;
         // Perhaps the template has changed after it was read, so the account is compared again.
