@@ -6,7 +6,7 @@ import path from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
 import { LocalError } from "../local-error.ts";
-import { isAlive, type ProcessId, spawnProcess } from "../machine/processes.ts";
+import { isAlive, lastLines, type ProcessId, spawnProcess } from "../machine/processes.ts";
 import { isRunning, StateRecord, stopRecorded } from "./record.ts";
 
 let folder: string;
@@ -19,13 +19,19 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 /** A process that would run for a minute. */
-async function sleeper(): Promise<ProcessId> {
-  const { id } = await spawnProcess({
-    command: "sleep",
-    args: ["60"],
-    env: process.env,
-    logFile: path.join(folder, "sleeper.log"),
-  });
+function sleeper(): Promise<ProcessId> {
+  return spawned("sleep", ["60"]);
+}
+
+async function spawned(command: string, args: readonly string[]): Promise<ProcessId> {
+  const { id } = await spawnProcess({ command, args, env: process.env, logFile: path.join(folder, "process.log") });
+  return id;
+}
+
+/** A process that ends 0.5 s after SIGTERM. */
+async function slowToEnd(): Promise<ProcessId> {
+  const id = await spawned("sh", ["-c", "trap 'sleep 0.5; exit' TERM; echo ready; while :; do sleep 0.02; done"]);
+  await expect.poll(() => lastLines(path.join(folder, "process.log"), 1)).toBe("ready");
   return id;
 }
 
@@ -64,6 +70,28 @@ describe("the state record", () => {
     await expect(StateRecord.open(folder)).rejects.toThrow(LocalError);
     await record.close();
     expect(isRunning(folder)).toBe(false);
+  });
+
+  it("of two runs that start at once after a killed run, only one opens the folder", async () => {
+    const left = await sleeper();
+    await leaveBehind(left);
+    const [first, second] = await Promise.allSettled([StateRecord.open(folder), StateRecord.open(folder)]);
+    expect([first.status, second.status]).toEqual(["fulfilled", "rejected"]);
+    expect(isAlive(left)).toBe(false);
+    if (first.status === "fulfilled") await first.value.close();
+  });
+
+  it("a run that started while the former run was being stopped is not stopped", async () => {
+    const former = await slowToEnd();
+    writeFileSync(stateFile, JSON.stringify({ owner: former, started: [] }));
+    const stopping = stopRecorded(folder);
+    rmSync(stateFile);
+    const record = await StateRecord.open(folder);
+    const started = { kind: "process", name: "started", ...(await sleeper()), stopSignal: "SIGTERM" } as const;
+    record.add(started);
+    expect(await stopping).toBe(true);
+    expect([isAlive(former), isAlive(started), isRunning(folder)]).toEqual([false, true, true]);
+    await record.close();
   });
 
   it("closing ends the listed processes, and also processes that are added later", async () => {

@@ -48,17 +48,19 @@ export class StateRecord {
     mkdirSync(stateDir, { recursive: true });
     const file = path.join(stateDir, STATE_FILE);
     const previous = readState(file);
-    if (previous !== null) {
-      if (isAlive(previous.owner)) {
-        throw new LocalError(
-          `kapi already runs with the state folder ${stateDir} (process ${previous.owner.pid}). ` +
-            "Stop it with Ctrl-C in its terminal, or with npm stop.",
-        );
-      }
-      await endAll(previous.started);
+    if (previous !== null && isAlive(previous.owner)) {
+      throw new LocalError(
+        `kapi already runs with the state folder ${stateDir} (process ${previous.owner.pid}). ` +
+          "Stop it with Ctrl-C in its terminal, or with npm stop.",
+      );
     }
     const owner = { pid: process.pid, startedAt: startTimeOf(process.pid) ?? "unknown" };
-    const record = new StateRecord(file, { owner, started: [] });
+    const started = previous?.started ?? [];
+    const record = new StateRecord(file, { owner, started });
+    // Written before the first wait, so that a second run that starts meanwhile fails.
+    record.#write();
+    await endAll(started);
+    record.#state = { owner, started: [] };
     record.#write();
     return record;
   }
@@ -107,7 +109,10 @@ export async function stopRecorded(stateDir: string): Promise<boolean> {
   const state = readState(file);
   if (state === null) return false;
   if (state.owner.pid !== process.pid) await endProcess(state.owner, "SIGTERM", OWNER_DEADLINE_MS);
-  await endAll((readState(file) ?? { started: [] }).started);
+  const left = readState(file);
+  // Meanwhile another run may have started in this folder.
+  if (left?.owner.pid !== state.owner.pid || left.owner.startedAt !== state.owner.startedAt) return true;
+  await endAll(left.started);
   rmSync(file, { force: true });
   return true;
 }
