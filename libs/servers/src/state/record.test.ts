@@ -106,6 +106,22 @@ describe("the state record", () => {
     await expect.poll(() => isAlive(late)).toBe(false);
   });
 
+  it("closing ends a running command, and no command is run later", async () => {
+    const record = await StateRecord.open(folder);
+    const running = record.run("command", "sleep", ["60"], { timeoutMs: 60_000 });
+    expect(readFileSync(stateFile, "utf8")).toContain('"command"');
+    await Promise.all([expect(running).rejects.toThrow("sleep failed"), record.close()]);
+    const late = record.run("late", "sleep", ["60"], { timeoutMs: 60_000 });
+    await expect(late).rejects.toThrow("everything is being stopped");
+  });
+
+  it("a command that has ended is not in the record", async () => {
+    const record = await StateRecord.open(folder);
+    await record.run("command", "true", [], { timeoutMs: 60_000 });
+    expect(readFileSync(stateFile, "utf8")).not.toContain('"command"');
+    await record.close();
+  });
+
   it("without a record there is nothing to stop", async () => {
     expect(await stopRecorded(folder)).toBe(false);
   });

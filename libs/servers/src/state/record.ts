@@ -5,7 +5,8 @@ import { z } from "zod";
 
 import { LocalError } from "../local-error.ts";
 import { removeContainer } from "../machine/container-runtime.ts";
-import { endProcess, isAlive, signalProcess, startTimeOf } from "../machine/processes.ts";
+import { type CommandOptions, runOrThrow } from "../machine/command.ts";
+import { endProcess, isAlive, type ProcessId, signalProcess, startTimeOf } from "../machine/processes.ts";
 
 const STATE_FILE = "state.json";
 const ENTRY_DEADLINE_MS = 15_000;
@@ -83,6 +84,24 @@ export class StateRecord {
   remove(entry: Entry): void {
     this.#state = { ...this.#state, started: this.#state.started.filter((other) => other !== entry) };
     this.#write();
+  }
+
+  /**
+   * Runs a command that writes data, and waits until it has ended. It is listed while it runs, so
+   * that it does not write after this run. Throws if the command fails.
+   */
+  async run(name: string, command: string, args: readonly string[], options: CommandOptions): Promise<void> {
+    const listed: Entry[] = [];
+    const started = (id: ProcessId): void => {
+      const entry = { kind: "process", name, ...id, stopSignal: "SIGTERM" } as const;
+      this.add(entry);
+      listed.push(entry);
+    };
+    try {
+      await runOrThrow(command, args, { ...options, started });
+    } finally {
+      for (const entry of listed) this.remove(entry);
+    }
   }
 
   /** Ends all listed processes and containers, and releases the folder. */
