@@ -64,13 +64,12 @@ export class Cluster {
     return items.map(({ kind, metadata }) => `${kind}/${metadata.name}`);
   }
 
-  /** The name of a pod of this component of kapi, as `pod/name`. */
-  async podOf(component: string): Promise<string> {
+  /** The names of the pods of this component of kapi, as `pod/name`. */
+  async podsOf(component: string): Promise<string[]> {
     const selector = `app.kubernetes.io/instance=kapi,app.kubernetes.io/component=${component}`;
-    const pods = await this.kubectl("get", "pods", "-l", selector, "-o", "name");
-    const [pod] = pods.trim().split("\n");
-    if (pod === undefined || pod === "") throw new Error(`${component} has no pod`);
-    return pod;
+    const pods = (await this.kubectl("get", "pods", "-l", selector, "-o", "name")).split("\n").filter(Boolean);
+    if (pods.length === 0) throw new Error(`${component} has no pod`);
+    return pods;
   }
 
   async nodes(): Promise<string[]> {

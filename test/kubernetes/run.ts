@@ -36,6 +36,15 @@ const WAIT = "300s";
 const CALM_MS = 5_000;
 /** Time limit until the key is accepted, the webhook is delivered, or a balance is right. */
 const WAITING = { timeoutMs: 60_000, intervalMs: 500 };
+/**
+ * Reads the server's configuration from the gateway in whose pod this program runs; fails unless
+ * the answer is 200.
+ */
+const GET_CONFIGURATION = `
+  const [, managementKey, serverId] = process.argv;
+  const url = "http://127.0.0.1:8080/api/v1/management/servers/" + serverId + "/configuration";
+  const { status } = await fetch(url, { headers: { authorization: "Management " + managementKey } });
+  if (status !== 200) throw new Error("the gateway answered " + status);`;
 /** Every component whose pod is deleted once under traffic. */
 const DELETED = [
   "gateway",
@@ -106,6 +115,7 @@ async function test(cluster: Cluster, first: string, second: string): Promise<vo
   await step("helm test succeeds", () => cluster.helm("test", "kapi"));
   const address = process.env["KAPI_NODE_ADDRESS"] ?? (await cluster.address(first));
   const demo = await step("an organization, its server and its key are created", () => createDemo(cluster, address));
+  await step("every gateway accepts the key", () => untilKnown(cluster, demo));
   const client = new OutsideClient(demo);
   const accounts = await step(`${ACCOUNTS} accounts are open`, () => openAccounts(client));
   await step("a webhook is delivered", () => deliverWebhook(cluster, client, accounts[0] ?? ""));
@@ -130,7 +140,8 @@ async function test(cluster: Cluster, first: string, second: string): Promise<vo
   await disturb("the chart is upgraded", () => cluster.helm("upgrade", ...release, "--set", `image.tag=${nextTag}`));
   for (const component of DELETED) {
     await disturb(`a pod of ${component} is replaced`, async () => {
-      await cluster.kubectl("delete", await cluster.podOf(component));
+      const [pod = ""] = await cluster.podsOf(component);
+      await cluster.kubectl("delete", pod);
       await cluster.kubectl("rollout", "status", `deploy/kapi-${component}`, `--timeout=${WAIT}`);
     });
   }
@@ -226,9 +237,16 @@ async function createDemo(cluster: Cluster, address: string): Promise<Demo> {
   };
 }
 
+/** Waits until every gateway knows the key and the server: they reach each gateway separately. */
+async function untilKnown(cluster: Cluster, { managementKey, serverId }: Demo): Promise<void> {
+  for (const pod of await cluster.podsOf("gateway"))
+    await eventually(
+      () => cluster.kubectl("exec", pod, "--", "node", "--eval", GET_CONFIGURATION, managementKey, serverId),
+      WAITING,
+    );
+}
+
 async function openAccounts(client: OutsideClient): Promise<string[]> {
-  // A gateway accepts the new key once it has read the key from `organization.directory`.
-  await eventually(async () => (await client.call("GET", "/credits/balance")).status === 200, WAITING);
   const accounts: string[] = [];
   for (let index = 0; index < ACCOUNTS; index += 1) accounts.push(await client.openAccount(INITIAL_BALANCE));
   return accounts;

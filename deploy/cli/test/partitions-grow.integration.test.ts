@@ -95,7 +95,7 @@ it("if the newest marker is of a deleted topic of samples, the drain check waits
       partition: 1,
     });
   await mark(700);
-  const check = await scope.start("drain check", () => startDrainCheck(kafka, logger));
+  const check = await scope.start("drain check", () => startDrainCheck(kafka, TIMEOUT_MS, logger));
   expect(await check.behind()).toEqual(["checkpoints of partition 1 of metrics.samples"]);
   await mark(0);
   await eventually(async () => expect(await check.behind()).toEqual([]));

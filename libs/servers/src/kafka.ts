@@ -139,7 +139,7 @@ export async function startKafkaProcess(
   };
   writeProperties(file, properties);
   const users = scramUsers.flatMap((user) => ["--add-scram", user]);
-  await formatOnce(programs, file, data, users);
+  await formatOnce(context, programs, { file, data, further: users });
   return startBroker(context, programs, { name: kafka.name, file, address: `127.0.0.1:${port}`, heap: HEAP });
 }
 
@@ -166,19 +166,19 @@ export function writeProperties(file: string, properties: Readonly<Record<string
 }
 
 /**
- * Formats the data folder of a broker, unless it is formatted. `further` are arguments of
- * `kafka-storage format`.
+ * Formats the data folder of a broker, unless it is formatted. `file` has the broker's settings,
+ * `further` are arguments of `kafka-storage format`.
  */
 export async function formatOnce(
+  { record }: ServerContext,
   { java, classPath }: KafkaPrograms,
-  file: string,
-  data: string,
-  further: readonly string[],
+  { file, data, further }: { readonly file: string; readonly data: string; readonly further: readonly string[] },
 ): Promise<void> {
   if (existsSync(path.join(data, "meta.properties"))) return;
   rmSync(data, { recursive: true, force: true });
   const args = ["-Xmx128m", "-XX:TieredStopAtLevel=1", "-cp", classPath, "kafka.tools.StorageTool", "format"];
-  await runOrThrow(java, [...args, "-t", CLUSTER_ID, "-c", file, ...further], { timeoutMs: FORMAT_TIMEOUT_MS });
+  const format = [...args, "-t", CLUSTER_ID, "-c", file, ...further];
+  await record.run("kafka-format", java, format, { timeoutMs: FORMAT_TIMEOUT_MS });
 }
 
 /** Starts a broker with the settings in `file`. */

@@ -6,7 +6,7 @@ import { pathToFileURL } from "node:url";
 import { Client, DatabaseError } from "pg";
 
 import { LocalError } from "./local-error.ts";
-import { findCommand, isRoot, runOrThrow } from "./machine/command.ts";
+import { findCommand, isRoot } from "./machine/command.ts";
 import { freePort } from "./machine/ports.ts";
 import { startContainer } from "./containers.ts";
 import { type NativeServer, startNative } from "./native.ts";
@@ -136,7 +136,8 @@ async function initialise(context: ServerContext, initdb: string, data: string):
   const access = [`--username=${USER}`, "--auth=scram-sha-256", `--pwfile=${passwordFile}`];
   const { command, args, ...user } = asOrdinaryUser(initdb, ["-D", data, "--no-sync", ...locale, ...access]);
   try {
-    await runOrThrow(command, args, { timeoutMs: INIT_TIMEOUT_MS, env: { ...process.env, LC_ALL: "C" }, ...user });
+    const env = { ...process.env, LC_ALL: "C" };
+    await context.record.run("initdb", command, args, { timeoutMs: INIT_TIMEOUT_MS, env, ...user });
   } catch (error) {
     rmSync(data, { recursive: true, force: true });
     throw error;

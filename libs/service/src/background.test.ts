@@ -1,6 +1,8 @@
+import { getEventListeners } from "node:events";
+
 import { createLogger, Health, Scope } from "@kapi/runtime";
 import { eventually } from "@kapi/testkit";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 
 import { startReader, startRepeated, startRestartedReader } from "./background.ts";
 
@@ -45,8 +47,9 @@ it("repeated work stops with the process, and the stop waits for the running rou
   expect(rounds).toBe(1);
 });
 
-it("a reader that fails is started again, and the process stays alive and ready", async () => {
+it("a reader that fails is started again, leaves no listener, and the process stays alive and ready", async () => {
   const [scope, health] = [new Scope(), new Health()];
+  const listens = vi.spyOn(AbortSignal.prototype, "addEventListener");
   const failures: ((error: Error) => void)[] = [];
   let stops = 0;
   let isBroken = false;
@@ -68,6 +71,8 @@ it("a reader that fails is started again, and the process stays alive and ready"
   isBroken = false;
   await eventually(() => expect(failures).toHaveLength(3), { timeoutMs: 10_000 });
   expect(stops).toBe(1);
+  const listeners = listens.mock.contexts.map((signal) => getEventListeners(signal as AbortSignal, "abort").length);
+  expect(Math.max(...listeners)).toBe(1);
   await scope.stop();
   expect(stops).toBe(2);
 });

@@ -43,7 +43,8 @@ export async function startRestartedReader<Reader extends { readonly check: () =
   let reader: Reader | null = null;
   const round = async (signal: AbortSignal): Promise<void> => {
     const stopped = Promise.withResolvers<null>();
-    signal.addEventListener("abort", () => stopped.resolve(null), { once: true });
+    const onStop = (): void => stopped.resolve(null);
+    signal.addEventListener("abort", onStop, { once: true });
     const failure = Promise.withResolvers<Error>();
     const starting = start((error) => failure.resolve(error));
     let startedAtMs = clock.nowMs();
@@ -61,6 +62,7 @@ export async function startRestartedReader<Reader extends { readonly check: () =
       await started.stop();
     } finally {
       reader = null;
+      signal.removeEventListener("abort", onStop);
     }
     if (failed === null) return;
     if (clock.nowMs() - startedAtMs < HEALTHY_AFTER_MS) throw failed;

@@ -147,16 +147,4 @@ describe("a request", () => {
     await child.stop();
     await eventually(() => expect(logged(meanwhile).length + omitted()).toBe(1), { timeoutMs: 20_000 });
   });
-
-  it("that was published before its gateway was killed stays in the log, and other gateways serve", async () => {
-    const child = await platform.gatewayProcess({});
-    const kept = await send("credits/balance", child.url);
-    await eventually(() => expect(logged(kept)).toHaveLength(1), { timeoutMs: 5_000 });
-    await send("credits/balance", child.url);
-    child.process.kill("SIGKILL");
-    await child.ended;
-    const balance = await call(platform.url, organization, "credits/balance");
-    expect(balance.status).toBe(200);
-    expect(logged(kept)).toHaveLength(1);
-  });
 });

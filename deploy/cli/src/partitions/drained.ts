@@ -17,11 +17,15 @@ export interface DrainCheck {
 }
 
 /**
- * Starts to read the markers of `metrics.latest`, and resolves at the end of that log. All samples
- * of a partition before the offset of its marker are in the checkpoints.
+ * Starts to read the markers of `metrics.latest`, and resolves at the end of that log.
+ * @throws if the end is not reached within `timeoutMs`.
  */
-export async function startDrainCheck(kafka: KafkaConnection, logger: Logger): Promise<Started<DrainCheck>> {
-  /** The offset in the newest marker of each partition, without the generation of the topic. */
+export async function startDrainCheck(
+  kafka: KafkaConnection,
+  timeoutMs: number,
+  logger: Logger,
+): Promise<Started<DrainCheck>> {
+  /** The position in the newest marker of each partition. */
   const marked = new Map<number, number>();
   let failure: Error | null = null;
   const reader = await startLogReader(kafka, {
@@ -31,26 +35,49 @@ export async function startDrainCheck(kafka: KafkaConnection, logger: Logger): P
       for (const { key, value } of messages) {
         if (key !== markerKey(partition)) continue;
         const { samplesOffset } = PartitionCheckpoint.parse(JSON.parse(value.toString("utf8")));
-        marked.set(partition, samplesOffset % OFFSETS_PER_GENERATION);
+        marked.set(partition, samplesOffset);
       }
     },
     logger,
     fatal: (error) => (failure = error),
   });
-  await reader.value.caughtUp;
+  try {
+    await reader.value.waitFor(await endOffsets(kafka, TOPICS.metricsLatest), timeoutMs);
+  } catch (error) {
+    await reader.stop();
+    throw error;
+  }
   const behind = async (): Promise<readonly string[]> => {
     if (failure !== null) throw failure;
     const groups = await groupsBehind(kafka);
     // The end of the samples is final only after all valuations have become samples.
     if (groups.length > 0) return groups;
     const samples = await endOffsets(kafka, TOPICS.metricsSamples);
-    // A marker beyond the end belongs to a deleted topic. The recreated topic has no marker yet, so
-    // the checkpoints of the partition are behind.
-    return [...samples].flatMap(([partition, end]) =>
-      (marked.get(partition) ?? 0) === Number(end) ? [] : [`checkpoints of partition ${partition} of metrics.samples`],
+    return partitionsBehind(marked, samples).map(
+      (partition) => `checkpoints of partition ${partition} of metrics.samples`,
     );
   };
   return { value: { behind }, stop: () => reader.stop() };
+}
+
+/**
+ * Returns the partitions of `metrics.samples` whose checkpoints may lack samples. All samples
+ * before the position in a partition's marker are in the checkpoints. A marker of a deleted topic
+ * does not count: the newest marker of all partitions shows the generation of the topic. A process
+ * that continues with the recreated topic writes a marker for each of its partitions.
+ * @param marked the positions in the markers. A partition without a marker is behind if it is not
+ * empty.
+ * @param ends the end of each partition, as an offset.
+ */
+export function partitionsBehind(
+  marked: ReadonlyMap<number, number>,
+  ends: ReadonlyMap<number, bigint>,
+): readonly number[] {
+  const newest = Math.max(0, ...marked.values());
+  const first = newest - (newest % OFFSETS_PER_GENERATION);
+  return [...ends].flatMap(([partition, end]) =>
+    (marked.get(partition) ?? first) === first + Number(end) ? [] : [partition],
+  );
 }
 
 async function groupsBehind(kafka: KafkaConnection): Promise<readonly string[]> {

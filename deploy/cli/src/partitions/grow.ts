@@ -56,7 +56,7 @@ export interface GrowOptions {
  * if the same command may succeed later.
  */
 export async function growPartitions(options: GrowOptions): Promise<{ from: number; to: number }> {
-  const { kafka, partitions, report, logger } = options;
+  const { kafka, partitions, drainTimeoutMs, report, logger } = options;
   const sizes = await topicSizes(kafka);
   for (const { topic, partitions: size } of sizes) {
     if (partitions % size !== 0)
@@ -77,7 +77,7 @@ export async function growPartitions(options: GrowOptions): Promise<{ from: numb
   const scope = new Scope();
   try {
     const producer = await scope.start("producer", () => startProducer(kafka));
-    const drainCheck = await scope.start("drain check", () => startDrainCheck(kafka, logger));
+    const drainCheck = await scope.start("drain check", () => startDrainCheck(kafka, drainTimeoutMs, logger));
     const growth = new Growth(options, producer, drainCheck, from, before);
     // An earlier run may have ended before every process had read the announcement.
     if (running === null || running.phase === "announced") await growth.announce();

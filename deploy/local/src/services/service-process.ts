@@ -125,7 +125,6 @@ export class ServiceProcess {
     this.#supervised = false;
     const life = this.#life;
     if (life === null) return;
-    signalProcess(life.id, "SIGCONT");
     await endProcess(life.id, "SIGTERM", STOP_DEADLINE_MS);
     this.#forget(life);
   }

@@ -170,7 +170,11 @@ function folderOf({ context }: Shared, config: BrokerConfig): string {
 /** Starts a replacement. It joins the quorum as an observer, and votes only after `addVoter`. */
 async function launchReplacement(shared: Shared, config: BrokerConfig, start: () => Promise<void>): Promise<void> {
   const file = writeSettings(shared, config);
-  await formatOnce(shared.programs, file, dataOf(shared, config), ["--no-initial-controllers"]);
+  await formatOnce(shared.context, shared.programs, {
+    file,
+    data: dataOf(shared, config),
+    further: ["--no-initial-controllers"],
+  });
   const meta = readFileSync(path.join(dataOf(shared, config), "meta.properties"), "utf8");
   const directoryId = /^directory\.id=(.+)$/m.exec(meta)?.[1];
   if (directoryId === undefined) throw new LocalError(`${config.name}: its data folder has no directory.id`);
@@ -180,7 +184,7 @@ async function launchReplacement(shared: Shared, config: BrokerConfig, start: ()
 
 async function launch(shared: Shared, config: BrokerConfig, voters: readonly string[]): ReturnType<typeof startBroker> {
   const file = writeSettings(shared, config);
-  await formatOnce(shared.programs, file, dataOf(shared, config), voters);
+  await formatOnce(shared.context, shared.programs, { file, data: dataOf(shared, config), further: voters });
   const address = `${HOST}:${config.brokerPort}`;
   return startBroker(shared.context, shared.programs, { name: config.name, file, address, heap: HEAP });
 }

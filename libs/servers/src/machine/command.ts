@@ -3,13 +3,14 @@ import { accessSync, constants } from "node:fs";
 import path from "node:path";
 
 import { LocalError } from "../local-error.ts";
+import { type ProcessId, startTimeOf } from "./processes.ts";
 
 /** Output beyond this length is discarded. */
 const MAX_OUTPUT_CHARS = 1_000_000;
 const LAST_LINES = 3;
 
 /** The deadline, folder, environment and user of a command that runs to its end. */
-interface CommandOptions {
+export interface CommandOptions {
   /** After this time the command is killed, and the call throws LocalError. */
   readonly timeoutMs: number;
   readonly cwd?: string;
@@ -18,6 +19,8 @@ interface CommandOptions {
   /** The user that the command runs as. Only root may choose one. */
   readonly uid?: number;
   readonly gid?: number;
+  /** Called with the process of the command. If the call throws, so does the run. */
+  readonly started?: (id: ProcessId) => void;
 }
 
 /** The exit status and the output of a command that could be run, also if it failed. */
@@ -33,9 +36,10 @@ interface CommandResult {
  * takes too long.
  */
 export function run(command: string, args: readonly string[], options: CommandOptions): Promise<CommandResult> {
-  const { timeoutMs, ...rest } = options;
+  const { timeoutMs, started, ...rest } = options;
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, { ...rest, stdio: ["ignore", "pipe", "pipe"] });
+    if (child.pid !== undefined) started?.({ pid: child.pid, startedAt: startTimeOf(child.pid) ?? "gone" });
     const timer = setTimeout(() => {
       child.kill("SIGKILL");
       reject(new LocalError(`${command} ${args[0] ?? ""} took longer than ${timeoutMs / 1000} s`));

@@ -130,13 +130,14 @@ export function resumeProcess(id: ProcessId): void {
 
 /**
  * Kills a process (SIGKILL), paused or not. Its descendants are resumed after that: those of
- * PostgreSQL then end by themselves. Returns when the process has ended, at the latest after twice
+ * PostgreSQL then end by themselves. Returns when the process has ended, at the latest after
  * `deadlineMs`.
  */
 export async function killProcess(id: ProcessId, deadlineMs: number): Promise<void> {
   if (!isAlive(id)) return;
   const descendants = descendantsOf(id.pid);
-  await endProcess(id, "SIGKILL", deadlineMs);
+  signalProcess(id, "SIGKILL");
+  await goneWithin(id, deadlineMs);
   signalAll(descendants, "SIGCONT");
 }
 
@@ -189,16 +190,15 @@ function statFields(stat: string): string[] {
 }
 
 /**
- * Sends `signal` to the process, and SIGKILL if it still runs after `deadlineMs`. Returns when the
- * process has ended, at the latest after twice `deadlineMs`.
+ * Sends `signal` to the process, paused or not, and SIGKILL if the process still runs after
+ * `deadlineMs`. Returns when the process has ended, at the latest after twice `deadlineMs`.
  */
 export async function endProcess(id: ProcessId, signal: NodeJS.Signals, deadlineMs: number): Promise<void> {
   if (!signalProcess(id, signal)) return;
-  // A paused process handles the signal only after it is resumed.
-  signalProcess(id, "SIGCONT");
+  // A paused process handles the signal only after it is resumed. It may wait for its descendants.
+  resumeProcess(id);
   if (await goneWithin(id, deadlineMs)) return;
-  signalProcess(id, "SIGKILL");
-  await goneWithin(id, deadlineMs);
+  await killProcess(id, deadlineMs);
 }
 
 async function goneWithin(id: ProcessId, deadlineMs: number): Promise<boolean> {

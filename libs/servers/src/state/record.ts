@@ -5,7 +5,8 @@ import { z } from "zod";
 
 import { LocalError } from "../local-error.ts";
 import { removeContainer } from "../machine/container-runtime.ts";
-import { endProcess, isAlive, signalProcess, startTimeOf } from "../machine/processes.ts";
+import { type CommandOptions, runOrThrow } from "../machine/command.ts";
+import { endProcess, isAlive, type ProcessId, signalProcess, startTimeOf } from "../machine/processes.ts";
 
 const STATE_FILE = "state.json";
 const ENTRY_DEADLINE_MS = 15_000;
@@ -48,17 +49,19 @@ export class StateRecord {
     mkdirSync(stateDir, { recursive: true });
     const file = path.join(stateDir, STATE_FILE);
     const previous = readState(file);
-    if (previous !== null) {
-      if (isAlive(previous.owner)) {
-        throw new LocalError(
-          `kapi already runs with the state folder ${stateDir} (process ${previous.owner.pid}). ` +
-            "Stop it with Ctrl-C in its terminal, or with npm stop.",
-        );
-      }
-      await endAll(previous.started);
+    if (previous !== null && isAlive(previous.owner)) {
+      throw new LocalError(
+        `kapi already runs with the state folder ${stateDir} (process ${previous.owner.pid}). ` +
+          "Stop it with Ctrl-C in its terminal, or with npm stop.",
+      );
     }
     const owner = { pid: process.pid, startedAt: startTimeOf(process.pid) ?? "unknown" };
-    const record = new StateRecord(file, { owner, started: [] });
+    const started = previous?.started ?? [];
+    const record = new StateRecord(file, { owner, started });
+    // Written before the first wait, so that a second run that starts meanwhile fails.
+    record.#write();
+    await endAll(started);
+    record.#state = { owner, started: [] };
     record.#write();
     return record;
   }
@@ -81,6 +84,24 @@ export class StateRecord {
   remove(entry: Entry): void {
     this.#state = { ...this.#state, started: this.#state.started.filter((other) => other !== entry) };
     this.#write();
+  }
+
+  /**
+   * Runs a command that writes data, and waits until it has ended. It is listed while it runs, so
+   * that it does not write after this run. Throws if the command fails.
+   */
+  async run(name: string, command: string, args: readonly string[], options: CommandOptions): Promise<void> {
+    const listed: Entry[] = [];
+    const started = (id: ProcessId): void => {
+      const entry = { kind: "process", name, ...id, stopSignal: "SIGTERM" } as const;
+      this.add(entry);
+      listed.push(entry);
+    };
+    try {
+      await runOrThrow(command, args, { ...options, started });
+    } finally {
+      for (const entry of listed) this.remove(entry);
+    }
   }
 
   /** Ends all listed processes and containers, and releases the folder. */
@@ -107,7 +128,10 @@ export async function stopRecorded(stateDir: string): Promise<boolean> {
   const state = readState(file);
   if (state === null) return false;
   if (state.owner.pid !== process.pid) await endProcess(state.owner, "SIGTERM", OWNER_DEADLINE_MS);
-  await endAll((readState(file) ?? { started: [] }).started);
+  const left = readState(file);
+  // Meanwhile another run may have started in this folder.
+  if (left?.owner.pid !== state.owner.pid || left.owner.startedAt !== state.owner.startedAt) return true;
+  await endAll(left.started);
   rmSync(file, { force: true });
   return true;
 }
