@@ -30,13 +30,16 @@ const TLS_TEST_TIMEOUT_MS = 60_000;
 
 /** The answer to reads of quotes. */
 let quotesAnswer: { readonly status: number; readonly body: unknown } = { status: 200, body: { quotes: [] } };
+/** The body of the answer to settlements. */
+let settlementsAnswer = "";
 /** Requests to the address of both servers. Those for the hanging server get no answer. */
 const requests: { readonly url: string; readonly response: ServerResponse }[] = [];
 const tradingServer = createServer((request, response) => {
   const url = request.url ?? "";
   requests.push({ url, response });
   if (!url.includes(ANSWERING)) return;
-  if (url.includes("/quotes")) response.writeHead(quotesAnswer.status).end(JSON.stringify(quotesAnswer.body));
+  if (url.includes("/settlements")) response.end(settlementsAnswer);
+  else if (url.includes("/quotes")) response.writeHead(quotesAnswer.status).end(JSON.stringify(quotesAnswer.body));
   else response.end(JSON.stringify({ sequence: 7 }));
 });
 let baseUrl = "";
@@ -126,6 +129,13 @@ it("after a pause one read probes a server that did not answer, and all reads co
   expect(await probing).toBe(1);
   expect(await read(() => Promise.resolve(2))).toBe(2);
   expect(calls).toBe(BREAKER_FAILURES + 2);
+});
+
+it("the message of a rejection has neither NUL nor half of a character, so the command can become final", async () => {
+  const reference = "5a1c3f7e-0a52-4a0e-9f0a-000000000003";
+  const message = String.raw`No money\u0000\u0000 \ud83d`;
+  settlementsAnswer = `{"outcomes":[{"reference":"${reference}","status":"refused","code":"INVALID_CHANGE","message":"${message}"}]}`;
+  expect(await client().settle(ANSWERING, [reference])).toMatchObject([{ reference, message: "No money \ufffd" }]);
 });
 
 describe("a read of quotes", () => {

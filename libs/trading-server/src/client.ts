@@ -28,6 +28,7 @@ import {
   SnapshotResponse,
 } from "./contract.ts";
 import { ReadBreakers } from "./read-breakers.ts";
+import { parseStorableJson } from "./storable-json.ts";
 import { TradingServerCallNotSent, TradingServerUnreachable } from "./unreachable.ts";
 
 /** Default number of connections to one address. */
@@ -130,7 +131,7 @@ export function startTradingServerClient(options: TradingServerClientOptions): S
       });
       if (answer.status === 404 && request.absent === true) return null;
       if (answer.status < 200 || answer.status > 299) throw unclear(request, `status ${answer.status}`);
-      return request.schema === null ? null : request.schema.parse(JSON.parse(answer.body.toString("utf8")));
+      return request.schema === null ? null : request.schema.parse(parseStorableJson(answer.body.toString("utf8")));
     } catch (error) {
       if (error instanceof TradingServerUnreachable) throw error;
       // This attempt was not sent. Only a read may have had an earlier attempt, because reads are

@@ -13,6 +13,7 @@ import {
 import { Urgency } from "@kapi/kernel";
 import type { Logger, Started } from "@kapi/runtime";
 
+import { parseStorableJson } from "../storable-json.ts";
 import type { BookingQueue } from "./booking-queue.ts";
 
 /** Minimum time from the start of a batch to the next fetch while no caller waits for events. */
@@ -72,7 +73,7 @@ async function bookBatch({ queue, isTransient }: TradingEventsOptions, batch: Ba
 function decode({ value }: Message, queue: Pick<BookingQueue, "isBooked">): TradingEvent | string | null {
   let json: unknown;
   try {
-    json = JSON.parse(value.toString("utf8"));
+    json = parseStorableJson(value.toString("utf8"));
   } catch {
     return "not JSON";
   }
