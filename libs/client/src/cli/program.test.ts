@@ -72,6 +72,16 @@ test("a list of JSON lines ends at --limit", async () => {
   expect(listed.out.trim().split("\n")).toHaveLength(2);
 });
 
+test("two exports of an account may end at the same time and begin at different times", async () => {
+  await kapi("accounts create --name One --balance 1000 --leverage 100 --key one");
+  const all = await kapi("accounts export 10000001 --to 2100-01-01T00:00:00Z");
+  const none = await kapi("accounts export 10000001 --from 2099-01-01T00:00:00Z --to 2100-01-01T00:00:00Z");
+  expect([all, none].map(({ code, out }) => [code, out === ""])).toEqual([
+    [0, false],
+    [0, true],
+  ]);
+});
+
 test("state shows an account as it was; for a time before the account began, the error names the earliest time", async () => {
   await kapi("accounts create --name One --balance 1000 --leverage 100 --key one");
   const account = "10000001";

@@ -1,3 +1,5 @@
+import { randomUUID } from "node:crypto";
+
 import { type Command, Option } from "commander";
 
 import type {
@@ -322,8 +324,7 @@ function addHistory(accounts: Command, surroundings: Surroundings): void {
       if (options.key !== undefined && options.to === undefined) {
         throw new UsageError("--key needs --to, so that a repeat with the same key exports the same period.");
       }
-      const to = options.to ?? new Date(surroundings.nowMs());
-      const key = options.key ?? `export-${account}-${to.toISOString()}`;
+      const { to = new Date(surroundings.nowMs()), key = randomUUID() } = options;
       for await (const record of server().account(account).export({ key, from, to }))
         surroundings.out(`${JSON.stringify(record)}\n`);
     });
