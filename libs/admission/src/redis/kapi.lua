@@ -173,7 +173,8 @@ local function record_outcomes(keys, args, first_key, first_arg, count, request,
         outcome = { 'mismatch' }
       elseif kept[2] == '1' and not is_unconfirmed then
         outcome = { 'duplicate', kept[5], has_token = kept[4] }
-      elseif age < open_ms and kept[4] ~= request then
+      -- If the clock was set back, the record must not stay open until its former time.
+      elseif math.abs(age) < open_ms and kept[4] ~= request then
         outcome = { 'open', age }
       else
         outcome = { 'taken', kept[5], kept[7] or nil, kept = tonumber(kept[6]) }
