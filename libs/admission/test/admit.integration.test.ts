@@ -2,8 +2,20 @@ import { randomUUID } from "node:crypto";
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 
+import { systemClock } from "@kapi/kernel";
 import type { RedisConnection } from "@kapi/redis";
-import { admit, bucketKey, metaKey, purchase, refund, revokeKey, settle, shardOf } from "../src/redis/index.ts";
+import { eventually } from "@kapi/testkit";
+import {
+  type AdmitReply,
+  admit,
+  bucketKey,
+  metaKey,
+  purchase,
+  refund,
+  revokeKey,
+  settle,
+  shardOf,
+} from "../src/redis/index.ts";
 import {
   EPOCH,
   record,
@@ -78,6 +90,19 @@ test("above the rate limit nothing is billed, and the reply has the time to wait
   expect(retryAfterMs).toBeLessThanOrEqual(2_000);
   expect(retryAfterMs).toBeGreaterThan(1_000);
   expect((await walletOf(redis, organizationId)).available).toBe(97);
+});
+
+test("a bucket fills from the moment at which the clock of Redis was set back", async () => {
+  const organizationId = await organizationWith(redis, 100);
+  const callerName = randomUUID();
+  const call = (): Promise<AdmitReply> =>
+    admit(redis, request(organizationId, { callerName, rateLimit: { perSecond: 10, burst: 1 } }));
+  const inAnHourMs = systemClock.nowMs() + 3_600_000;
+  const emptied = { tokens: 0, at: inAnHourMs, kept: inAnHourMs + 60_000 };
+  await redis.commands.hset(bucketKey(shardOf(organizationId), callerName), emptied);
+  expect(await call()).toMatchObject({ kind: "limited" });
+  // The next token comes after 100 ms.
+  await eventually(async () => expect(await call()).toMatchObject({ kind: "admitted" }), { timeoutMs: 5_000 });
 });
 
 test("a shard synced under another replication id answers as unsynced", async () => {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 
+import { systemClock } from "@kapi/kernel";
 import type { RedisConnection } from "@kapi/redis";
 import {
   RECORD_TTL_MS,
@@ -60,6 +61,18 @@ test("one of many equal requests reclaims a record that stayed open, gets the me
   expect(await answer(redis, organizationId, [wanted.commandId], first.chargeId, QUICK)).toBe(false);
   expect(await walletOf(redis, organizationId)).toMatchObject({ available: 95, reserved: 5, consumed: 0 });
   expect(await usageOf(redis, organizationId)).toHaveLength(1);
+});
+
+test("an open record from before the clock of Redis was set back is reclaimed", async () => {
+  const organizationId = await organizationWith(redis, 100);
+  const wanted = record();
+  const first = reserve(organizationId, [wanted]);
+  await admit(redis, first);
+  const key = recordKey(shardOf(organizationId), wanted.commandId);
+  await redis.commands.hset(key, "at", systemClock.nowMs() + 3_600_000);
+  const next = await admit(redis, reserve(organizationId, [wanted]));
+  expect(next).toMatchObject({ charged: 5, records: [{ kind: "reclaimed", message: wanted.message }] });
+  expect(await answer(redis, organizationId, [wanted.commandId], first.chargeId)).toBe(false);
 });
 
 test("exactly one of many concurrent equal requests creates the record", async () => {

@@ -48,17 +48,21 @@ end
 -- So most requests need not set the expiry of the bucket.
 local BUCKET_SPARE_MS = 60000
 
--- Takes a token and returns 0, or returns the milliseconds until the next token.
+-- Takes a token and returns 0, or returns the milliseconds until the next token. Only a bucket with
+-- `until_full_ms` is written.
 local function take_token(bucket, per_second, burst, now)
+  local until_full_ms = math.ceil(burst * 1000 / per_second) + 1000
   local tokens = burst
   if bucket.tokens then
-    tokens = math.min(burst, bucket.tokens + math.max(0, now - bucket.at) * per_second / 1000)
+    -- The clock was set back: the bucket fills from now on. Otherwise it would stay empty for as
+    -- long as the clock was set back.
+    if bucket.at > now then bucket.at, bucket.until_full_ms = now, until_full_ms end
+    tokens = math.min(burst, bucket.tokens + (now - bucket.at) * per_second / 1000)
   end
   if tokens < 1 then
     return math.max(1, math.ceil((1 - tokens) * 1000 / per_second))
   end
-  bucket.tokens, bucket.at = tokens - 1, now
-  bucket.until_full_ms = math.ceil(burst * 1000 / per_second) + 1000
+  bucket.tokens, bucket.at, bucket.until_full_ms = tokens - 1, now, until_full_ms
   return 0
 end
 
@@ -169,7 +173,8 @@ local function record_outcomes(keys, args, first_key, first_arg, count, request,
         outcome = { 'mismatch' }
       elseif kept[2] == '1' and not is_unconfirmed then
         outcome = { 'duplicate', kept[5], has_token = kept[4] }
-      elseif age < open_ms and kept[4] ~= request then
+      -- If the clock was set back, the record must not stay open until its former time.
+      elseif math.abs(age) < open_ms and kept[4] ~= request then
         outcome = { 'open', age }
       else
         outcome = { 'taken', kept[5], kept[7] or nil, kept = tonumber(kept[6]) }
