@@ -1,6 +1,6 @@
 /**
- * Tests what a person sees if their role, or a missing second factor, does not allow something: in
- * a real browser, with the console and the organization service.
+ * Tests what a person sees if their role, a missing second factor or a limit does not allow
+ * something: in a real browser, with the console and the organization service.
  */
 import { randomUUID } from "node:crypto";
 
@@ -68,7 +68,7 @@ describe("a person sees no button for an action that their role does not allow",
     expect(await buttons()).toContain("Invite a person");
     await user.visit("Audit log");
     await user.settled();
-    expect(await buttons()).toEqual(expect.arrayContaining(["Export as CSV", "Refresh"]));
+    expect(await buttons()).toEqual(expect.arrayContaining(["Export CSV", "Refresh"]));
   });
 
   it("in the dialog of a webhook delivery, which only some roles may send again", async () => {
@@ -152,4 +152,16 @@ describe("a person who may not do something", () => {
     await user.button("Disable person").click();
     expect(await alert()).toBe("You are no longer an owner.");
   });
+});
+
+it("an export of the audit log that is rejected says why, and when to try again", async () => {
+  await openAs(owner, "/audit");
+  const rejected = { status: 429, headers: { "retry-after": "7" }, json: { error: "Too many concurrent requests" } };
+  await user.page.route("**/console/api/audit/export", (route) => route.fulfill(rejected));
+  await user.button("Export CSV").click();
+  await user.page.getByText("Too many concurrent requests. Try again in 7 s.").waitFor();
+  await user.page.unroute("**/console/api/audit/export");
+  const download = user.page.waitForEvent("download");
+  await user.button("Export CSV").click();
+  expect((await download).suggestedFilename()).toBe("audit-log.csv");
 });

@@ -205,9 +205,9 @@ export class ConsoleApi {
     return this.#client.request(`/audit${queryOf({ limit, ...filter })}`, { signal });
   }
 
-  /** URL of the audit log as CSV. */
-  auditExportAddress({ before: _page, ...filter }: AuditFilter): string {
-    return streamAddress(`/audit/export${queryOf({ ...filter })}`);
+  /** Path of the entries that match, as CSV. */
+  auditCsv({ before: _page, ...filter }: AuditFilter): string {
+    return `/audit/export${queryOf({ ...filter })}`;
   }
 
   scopes(signal: AbortSignal): Promise<ScopesAnswer> {

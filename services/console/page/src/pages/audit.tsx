@@ -2,6 +2,7 @@ import type { AuditFilter } from "../api/console-api.ts";
 import { useApi } from "../api/context.ts";
 import type { AuditEntry, ConsoleKey, ConsolePerson } from "../api/shapes.ts";
 import { Choice } from "../parts/choice.tsx";
+import { DownloadButton } from "../parts/download-button.tsx";
 import { Field } from "../parts/field.tsx";
 import { filterBy } from "../parts/filter.ts";
 import { Loaded } from "../parts/notice.tsx";
@@ -52,9 +53,7 @@ export function AuditPage({ query }: { readonly query: URLSearchParams }) {
       title="Audit log"
       actions={
         <Permitted to="audit:read">
-          <a class="button" href={api.auditExportAddress(filter)} download="audit-log.csv">
-            Export as CSV
-          </a>
+          <DownloadButton label="Export CSV" path={api.auditCsv(filter)} fileName="audit-log.csv" />
           <button type="button" onClick={audit.reload}>
             Refresh
           </button>
