@@ -6,14 +6,15 @@ import { Kafka, logLevel, type Producer } from "kafkajs";
 import { Client } from "pg";
 
 import { delay } from "@kapi/kernel";
-import type { Clusters } from "@kapi/servers";
-import { eventually, startTestClusters } from "@kapi/testkit";
+import { type Clusters, type RedisNode, startClusters } from "@kapi/servers";
+import { eventually, startTestClusters, startTestServers } from "@kapi/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 const RECOVERY_MS = 60_000;
 /** A controller without a heartbeat for 3 s loses the leadership. */
 const LEAD_MOVES_MS = 6_000;
 const TOPIC = "nodes";
+const KEY = "kept";
 
 describe("in the test clusters", () => {
   let clusters: Clusters;
@@ -151,6 +152,43 @@ describe("in the test clusters", () => {
     });
   });
 });
+
+it(
+  "clusters that were stopped start again with their data",
+  async () => {
+    const again = await startTestServers(async (context) => {
+      const kept = { ...context, ephemeral: false };
+      const first = await startClusters(kept);
+      try {
+        const admin = client(first).admin();
+        await admin.connect();
+        await admin.createTopics({ topics: [{ topic: TOPIC, numPartitions: 3 }] });
+        await admin.disconnect();
+        await (await masterOfKey(first)).ask(`SET ${KEY} value`);
+        await rowsOf(first.postgres.url, "create table kept as select 1");
+      } finally {
+        await first.stop();
+      }
+      return startClusters(kept);
+    });
+    try {
+      const admin = client(again).admin();
+      await admin.connect();
+      expect(await admin.fetchTopicOffsets(TOPIC)).toHaveLength(3);
+      await admin.disconnect();
+      expect(await (await masterOfKey(again)).ask(`GET ${KEY}`)).toContain("value");
+      expect(await rowsOf(again.postgres.url, "select from kept")).toHaveLength(1);
+    } finally {
+      await again.stop();
+    }
+  },
+  4 * RECOVERY_MS,
+);
+
+async function masterOfKey({ redis }: Clusters): Promise<RedisNode> {
+  const reply = await redis.nodes[0]?.ask(`CLUSTER KEYSLOT ${KEY}`);
+  return redis.masterOf(Number(/\d+/.exec(reply ?? "")?.[0]));
+}
 
 function client(clusters: Clusters): Kafka {
   return new Kafka({

@@ -5,14 +5,14 @@
  * defaults: a broker that is silent for 9 s is fenced, a replica that lags for 30 s leaves the
  * in-sync replicas.
  */
-import { readFileSync, rmSync } from "node:fs";
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import path from "node:path";
 
 import { type Admin, Kafka, logLevel } from "kafkajs";
 
 import { formatOnce, type KafkaPrograms, kafkaPrograms, SETTINGS, startBroker, writeProperties } from "../kafka.ts";
 import { LocalError } from "../local-error.ts";
-import { freePort } from "../machine/ports.ts";
+import { keptOrFreePort } from "../machine/ports.ts";
 import type { ServerContext } from "../server.ts";
 import { type ClusterNode, endNodes, NodeProcess } from "./node.ts";
 import { type NodeProxy, Proxies } from "./proxies.ts";
@@ -21,6 +21,7 @@ import { waitUntil } from "./wait.ts";
 
 const NODES = 3;
 const HOST = "127.0.0.1";
+const SETTINGS_FILE = "server.properties";
 const HEAP = ["-Xms128m", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"];
 const REPLICATION = String(NODES);
 const MIN_INSYNC = "2";
@@ -72,7 +73,7 @@ export async function startKafkaCluster(context: ServerContext): Promise<KafkaCl
   const programs = await kafkaPrograms(context);
   const proxies = new Proxies();
   const configs: BrokerConfig[] = [];
-  for (let at = 1; at <= NODES; at += 1) configs.push(await createConfig(at, proxies));
+  for (let at = 1; at <= NODES; at += 1) configs.push(await createConfig(context, at, proxies));
   const voters = configs.map(({ id, directoryId, controllerPort }) => {
     return `${id}@${HOST}:${controllerPort}:${directoryId}`;
   });
@@ -116,11 +117,24 @@ interface Shared {
   readonly configs: readonly BrokerConfig[];
 }
 
-async function createConfig(id: number, proxies: Proxies): Promise<BrokerConfig> {
-  const [clientPort, brokerPort, controllerPort] = [await freePort(), await freePort(), await freePort()];
-  const proxy = await proxies.open({ host: HOST, port: clientPort }, await freePort());
+async function createConfig(context: ServerContext, id: number, proxies: Proxies): Promise<BrokerConfig> {
+  const name = `kafka-${id}`;
+  const kept = portsOf(path.join(context.stateDir, name, SETTINGS_FILE));
+  const clientPort = await keptOrFreePort(kept[0], name);
+  const brokerPort = await keptOrFreePort(kept[1], name);
+  const controllerPort = await keptOrFreePort(kept[2], name);
+  const proxy = await proxies.open({ host: HOST, port: clientPort }, await keptOrFreePort(kept[3], name));
   const directoryId = Buffer.alloc(16, id).toString("base64url");
-  return { name: `kafka-${id}`, proxy, clientPort, brokerPort, controllerPort, id, directoryId };
+  return { name, proxy, clientPort, brokerPort, controllerPort, id, directoryId };
+}
+
+/**
+ * The ports in the settings of the last start: client, broker, controller and proxy. The quorum has
+ * stored the addresses of its controllers, so a later start needs the same ports.
+ */
+function portsOf(file: string): readonly number[] {
+  if (!existsSync(file)) return [];
+  return Array.from(readFileSync(file, "utf8").matchAll(/[A-Z]:\/\/[\d.]+:(\d+)/g), ([, port]) => Number(port));
 }
 
 class Broker extends NodeProcess implements KafkaNode {
@@ -195,7 +209,7 @@ function dataOf(shared: Shared, config: BrokerConfig): string {
 
 function writeSettings(shared: Shared, config: BrokerConfig): string {
   const { clientPort, brokerPort, controllerPort, proxy } = config;
-  const file = path.join(folderOf(shared, config), "server.properties");
+  const file = path.join(folderOf(shared, config), SETTINGS_FILE);
   writeProperties(file, {
     ...CLUSTER_SETTINGS,
     "node.id": String(config.id),

@@ -4,11 +4,11 @@
  * bus is direct, so a fault of a proxy causes no failover. A node that is silent on the bus for 3 s
  * counts as failed. If the node is a master, its replica takes over.
  */
-import { rmSync } from "node:fs";
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import path from "node:path";
 
 import { LocalError } from "../local-error.ts";
-import { freePort } from "../machine/ports.ts";
+import { freePort, keptOrFreePort } from "../machine/ports.ts";
 import type { NativeServer } from "../native.ts";
 import { askRedis, startRedisProcess } from "../redis.ts";
 import type { ServerContext } from "../server.ts";
@@ -97,9 +97,18 @@ interface NodeConfig {
 }
 
 async function createNode({ context, proxies, nodes }: Shared, name: string): Promise<Node> {
-  const [port, busPort] = [await freePort(), await freePort()];
-  const proxy = await proxies.open({ host: HOST, port }, await freePort());
+  const kept = keptAddress(context, name);
+  const [port, busPort] = [await freePort(), await keptOrFreePort(kept?.busPort, name)];
+  const proxy = await proxies.open({ host: HOST, port }, await keptOrFreePort(kept?.proxyPort, name));
   return new Node(context, { name, port, busPort, proxy }, nodes);
+}
+
+/** The ports by which the other nodes know a node; null at the first start. */
+function keptAddress(context: ServerContext, name: string): { proxyPort: number; busPort: number } | null {
+  const file = path.join(context.stateDir, name, "nodes.conf");
+  if (!existsSync(file)) return null;
+  const found = /:(\d+)@(\d+)\S* myself/.exec(readFileSync(file, "utf8"));
+  return found === null ? null : { proxyPort: Number(found[1]), busPort: Number(found[2]) };
 }
 
 class Node extends NodeProcess implements RedisNode {
@@ -208,6 +217,10 @@ function launch(context: ServerContext, { name, port, busPort, proxy }: NodeConf
   return startRedisProcess(context, { name, port, settings });
 }
 
+/**
+ * Makes a cluster of the nodes. At a later start the nodes have a cluster already: then only its
+ * roles may differ, and the commands that would repeat a step fail without effect.
+ */
 async function unite(nodes: readonly Node[]): Promise<void> {
   const masters = nodes.slice(0, MASTERS);
   for (const [at, master] of masters.entries()) {
@@ -221,8 +234,13 @@ async function unite(nodes: readonly Node[]): Promise<void> {
     const seen = await Promise.all(nodes.map((node) => node.ask("CLUSTER INFO")));
     return seen.every((info) => info.includes(`cluster_known_nodes:${nodes.length}\r`));
   });
-  await Promise.all(masters.map((master, at) => follow(nodes[at + MASTERS] ?? master, master)));
+  await Promise.all(masters.map((master, at) => pair(master, nodes[at + MASTERS] ?? master)));
   await settled(nodes);
+}
+
+/** Makes the second node the replica of the first, unless one of them is a replica already. */
+async function pair(master: Node, replica: Node): Promise<void> {
+  if ((await master.isMaster()) && (await replica.isMaster())) await follow(replica, master);
 }
 
 async function follow(replica: Node, master: Node): Promise<void> {

@@ -1,10 +1,11 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
+import { createServer } from "node:net";
 import type { Readable } from "node:stream";
 
 import { afterEach, expect, it, vi } from "vitest";
 
-import { freePort } from "./ports.ts";
+import { freePort, keptOrFreePort } from "./ports.ts";
 
 /** A program that chooses a free port and prints it. */
 const CHOOSE = `
@@ -37,4 +38,13 @@ it("freePort does not choose a port that another process has chosen, even if not
   const ours = await Promise.all(Array.from({ length: 300 }, () => freePort()));
   expect(draw).toHaveBeenCalled();
   expect(ours).not.toContain(theirs);
+});
+
+it("a kept port is used again, and its use by another program is reported", async () => {
+  const kept = await freePort();
+  expect(await keptOrFreePort(kept, "kafka-1")).toBe(kept);
+  const server = createServer().listen(kept, "127.0.0.1");
+  await once(server, "listening");
+  await expect(keptOrFreePort(kept, "kafka-1")).rejects.toThrow(`Port ${kept} is in use. The data of kafka-1`);
+  server.close();
 });

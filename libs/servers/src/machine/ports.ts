@@ -42,6 +42,18 @@ export async function freePort(preferred?: number): Promise<number> {
   throw new LocalError(`No free port was found between ${FIRST_PORT} and ${LAST_PORT}.`);
 }
 
+/**
+ * Returns `kept`, the port of `owner` at its last start; a free port at its first start. Throws if
+ * the kept port is in use.
+ */
+export async function keptOrFreePort(kept: number | undefined, owner: string): Promise<number> {
+  if (kept === undefined) return freePort();
+  if (await isFree(kept)) return kept;
+  throw new LocalError(
+    `Port ${kept} is in use. The data of ${owner} names this port: end the program that uses the port.`,
+  );
+}
+
 /** Tries to claim a block at random. It stays claimed until the process ends. */
 async function claimBlock(): Promise<void> {
   const blocks = (LAST_PORT - FIRST_PORT) / BLOCK_PORTS;
