@@ -11,15 +11,16 @@ import { createContext } from "./context.ts";
 import { demoConnection } from "./running-kapi.ts";
 
 const FOOTER = `
-These commands call the organization service at ORGANIZATION_URL (user and audit:
-the console service at CONSOLE_URL), with OPERATOR_TOKEN; partitions connects to
-KAFKA_BROKERS. The value of a variable that is not set is taken from the kapi
+The commands "user" and "audit" call the console service at CONSOLE_URL. The
+command "partitions" connects to Kafka at KAFKA_BROKERS. All other commands call
+the organization service at ORGANIZATION_URL. Commands that call a service need
+OPERATOR_TOKEN. The value of a variable that is not set is taken from the kapi
 that npm start runs from this checkout.`;
 
 /**
- * Runs one command and returns its exit code. Below `kapi admin` are the commands of the operator,
- * all others are the client's commands of an organization. Results go to `out`, everything else to
- * `err`.
+ * Runs one command and returns its exit code. The operator's commands begin with `kapi admin`. All
+ * other commands are those of `@kapi/client`, which an organization uses. Results go to `out`,
+ * everything else to `err`.
  */
 export function runOperatorCommandLine(args: readonly string[], surroundings: Surroundings): Promise<number> {
   const context = createContext(surroundings);

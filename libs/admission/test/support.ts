@@ -82,7 +82,7 @@ async function connectTo(options: RedisOptions, urls: readonly string[]): Promis
   return { redis, everywhere, stop };
 }
 
-/** Syncs every shard without wallets. */
+/** Syncs every shard; the calls pass no wallets. */
 export async function syncAll(redis: RedisConnection): Promise<void> {
   await Promise.all(ALL_SHARDS.map((shard) => syncShard(redis, shard, EPOCH, [])));
 }

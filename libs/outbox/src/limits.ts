@@ -9,7 +9,7 @@ export const LEFTOVER_AGE_MS = 5_000;
 export const POLL_INTERVAL_MS = 1_000;
 /** Maximum number of leftover rows per round of the poller. */
 export const POLL_BATCH = 20;
-/** Maximum size of the rows of a round; a larger row is published alone. */
+/** Maximum size of all rows of a round together. A single larger row is published alone. */
 export const POLL_MAX_BYTES = 16 * 1024 * 1024;
 /**
  * While a round waits for Kafka, its transaction runs a statement this often. PostgreSQL ends a

@@ -24,7 +24,10 @@ const TABLE_LOCK_PAUSE_MS = 1_000;
 const LOCK_NOT_AVAILABLE = "55P03";
 /** Timeout of a migration file, and of each of its statements on the server. */
 const FILE_TIMEOUT_MS = 600_000;
-/** The client waits this much longer than the statement timeout, in case the server is dead. */
+/**
+ * A dead server cannot report that a statement timed out. So the client has its own timeout, which
+ * ends this much later.
+ */
 const ANSWER_MARGIN_MS = 1_000;
 /** A server that vanishes during a long statement is noticed some seconds after this time. */
 const KEEP_ALIVE_MS = 10_000;

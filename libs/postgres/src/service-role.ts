@@ -80,8 +80,9 @@ async function assertUsable(client: Client, schema: string, role: string): Promi
   );
   const [found] = rows;
   if (found?.usable === true) return;
+  const granter = found?.granter ?? "";
   throw new Error(
-    `the role ${role} got no rights in schema ${schema}, which belongs to another role: run ` +
-      `alter schema ${schema} owner to ${found?.granter ?? ""}`,
+    `the role ${role} got no rights in schema ${schema}, because the role ${granter} does not own the schema: run ` +
+      `alter schema ${schema} owner to ${granter}`,
   );
 }

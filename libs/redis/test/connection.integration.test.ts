@@ -61,7 +61,7 @@ test("the Redis clock follows the time of most masters, even a changed time, and
   await eventually(() => expect(apart()).toBe(600));
   apartMs = Number.NaN;
   const lostAtMs = clock.nowMs();
-  // Two masters do not answer each measurement, so 7 missing answers mean several measurements.
+  // In each measurement two masters do not answer, so 7 missing answers mean several measurements.
   await eventually(() => expect(unanswered).toBeGreaterThan(6));
   expect(clock.nowMs()).toBeGreaterThan(lostAtMs);
   expect(apart()).toBe(600);

@@ -113,7 +113,7 @@ describe("commands on an account", () => {
     [[archive, closeOnly], { status: "failed", errorCode: "INVALID_STATE_TRANSITION" }, "archived"],
   ];
   it.each(paths)(
-    "in the order %j: the last command ends with %j, and reads and the trading server have the status %j",
+    "in the order %j: the last command ends with %j, and then the account has the status %j, in reads and on the trading server",
     async (path, last, status) => {
       const account = await env.account();
       let event: unknown;

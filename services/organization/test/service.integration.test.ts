@@ -31,7 +31,8 @@ const CreatedKey = z.object({ keyId: z.string(), managementKey: z.string() });
 const CreatedServer = z.object({ serverId: z.guid() });
 
 const KEY_LIFE_MS = 10 * 60_000;
-// As another process registers a server. $1 server, $2 organization, $3 configuration, $4 token.
+// Inserts a server, as another process of the service would. $1 server, $2 organization,
+// $3 configuration, $4 token.
 const REGISTER_WITH_TOKEN = statement<never>(
   "test_register_server",
   `insert into servers (server_id, organization_id, trading_server_url, configuration, sealed_token, created_at, status,

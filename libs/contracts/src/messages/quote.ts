@@ -11,8 +11,8 @@ export const MAX_QUOTE_SYMBOLS = 50;
 export const MAX_SYMBOL_LENGTH = 64;
 
 /**
- * Minimum time, in milliseconds, for which a trading server keeps a quote after a newer quote of the
- * same symbol has replaced it. kapi asks for the quotes of a breach within this time.
+ * Minimum time, in milliseconds, for which a trading server keeps a quote after a newer quote of
+ * the same symbol has replaced it. kapi asks for the quotes of a breach within this time.
  */
 export const MIN_QUOTE_RETENTION_MS = 5 * 60_000;
 

@@ -87,8 +87,8 @@ export class StateRecord {
   }
 
   /**
-   * Runs a command that writes data, and waits until it has ended. It is listed while it runs, so
-   * that it does not write after this run. Throws if the command fails.
+   * Runs a command that writes data, and waits until it has ended. The process of the command is
+   * listed meanwhile, so that `close` ends the command too. Throws if the command fails.
    */
   async run(name: string, command: string, args: readonly string[], options: CommandOptions): Promise<void> {
     const listed: Entry[] = [];

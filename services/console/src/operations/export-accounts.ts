@@ -39,9 +39,9 @@ const COLUMN_NAMES = [
  * All accounts that match, as CSV. If `query` has ranges of values or times, the accounts are in
  * the order of account numbers, otherwise newest first. With a status of
  * {@link STATUSES_WITHOUT_VALUES}, the ranges are ignored, and the export is newest first. Neither
- * order changes during the export: no account is in it twice, and every account that matches all
- * the time is in it. Only one page is in memory. An export fails while the metrics service is
- * unavailable: a file without stored values would look complete.
+ * order changes during the export: no account is in it twice, and every account that matches
+ * during the whole export is in it. Only one page is in memory. An export fails while the metrics
+ * service is unavailable: a file without stored values would look complete.
  * @throws ApiError TOO_MANY_CONCURRENT_REQUESTS if the organization or the process has too many
  * exports
  */

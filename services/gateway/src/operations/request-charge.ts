@@ -46,7 +46,7 @@ const rejectedCallers = new WeakSet<BilledCaller>();
 export class RequestCharge {
   readonly #dependencies: ChargeDependencies;
   readonly #request: ChargedRequest;
-  /** Makes a repeated admission of this request charge once. */
+  /** Repeated admissions of this request have the same charge id, so only one of them charges. */
   readonly #chargeId: string;
   #admitted: Pick<Admitted, "charged" | "remaining"> | null = null;
   /**

@@ -37,7 +37,8 @@ assert(
   startsOf("activate").every((status) => status === PENDING),
   "creations must start from pending only",
 );
-// Only pending accounts move: completed creations and deleting accounts stay unchanged.
+// Changes only accounts with the status `pending`. Accounts with any other status, such as `active`
+// or `deleting`, stay unchanged.
 const CLOSE = statement<AccountRow>(
   "account-close-creation",
   `with ended as materialized (

@@ -2,7 +2,7 @@ import { numberReply, type RedisConnection } from "@kapi/redis";
 
 import type { RecoveryLimits } from "../../domain/people-ports.ts";
 
-/** Time from the first counted request after which the count is forgotten. */
+/** A count is forgotten this long after its first request. */
 export const RECOVERY_WINDOW_MS = 15 * 60_000;
 /** Maximum number of mails to one e-mail address within {@link RECOVERY_WINDOW_MS}. */
 export const MAX_MAILS_PER_EMAIL = 3;

@@ -195,7 +195,7 @@ function columnsOf(serverId: string): readonly Column<TemplateAccount>[] {
 const CHOICES = [
   [
     "remove",
-    "Remove the rules from these accounts. An account gets the rules of another template that matches it and is also for later accounts. Without such a template, nothing limits the account any more.",
+    "Remove the rules from these accounts. An account gets the rules of another template, if that template matches the account and is also for accounts that are created, or begin to match, later. Without such a template, nothing limits the account any more.",
   ],
   ["keep", "Keep the rules on these accounts, without the template."],
 ] as const;
