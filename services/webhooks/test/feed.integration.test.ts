@@ -4,13 +4,16 @@ import { randomUUID } from "node:crypto";
 import { EventsAnswer, type WebhookKind } from "@kapi/contracts";
 import { type Database, statement } from "@kapi/postgres";
 import { Scope } from "@kapi/runtime";
-import { TestClock } from "@kapi/testkit";
+import { eventually, TestClock } from "@kapi/testkit";
 import { afterAll, beforeAll, expect, it } from "vitest";
 
 import type { IncomingEvent } from "../src/domain/events.ts";
 import type { DayStore, EventStore } from "../src/domain/ports.ts";
 import { KEPT_DAYS, keepDays } from "../src/operations/keep-days.ts";
 import { listEvents } from "../src/operations/list-events.ts";
+import { replayWebhook } from "../src/operations/replay-webhook.ts";
+import { createEndpointStore } from "../src/outbound/postgres/endpoint-store.ts";
+import { createEventStore } from "../src/outbound/postgres/event-store.ts";
 import { DUE_ENDPOINTS, LEASE, LIST, RECORD, REDELIVER } from "../src/outbound/postgres/delivery-store.ts";
 import { FEED, KNOWN_EVENTS } from "../src/outbound/postgres/event-statements.ts";
 import { anyEvent, at, logger, startStore, type TestStore } from "./event-store.ts";
@@ -167,6 +170,52 @@ it("the feed returns exact pages: by kind, after `now`, and after any cursor", a
   expect((await page(organizationId, now.next)).events.map(({ id }) => id)).toEqual([later.eventId]);
   await expect(page(organizationId, "e-1")).rejects.toMatchObject({ code: "VALIDATION_FAILED" });
   await expect(page(organizationId, "elsewhere and more")).rejects.toMatchObject({ code: "VALIDATION_FAILED" });
+});
+
+const BLOCKED = statement<{ pid: number }>(
+  "blocked_on_organization",
+  "select pid from pg_stat_activity where wait_event_type = 'Lock' and query like '%organizations%'",
+);
+
+it.each([
+  ["the first event of the organization, whose recording is running", 0],
+  ["an event whose recording is running, and one that a process recorded whose clock is ahead", 1],
+])("a replay to a new endpoint has %s", async (_what, earlier) => {
+  const organizationId = randomUUID();
+  const ahead = Array.from({ length: earlier }, () => event(organizationId));
+  await store.recordEvents(ahead, () => ({ reserve: () => false }), clock.nowMs() + 100, clock.nowMs());
+  const [written, committing] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const slow: Database = {
+    query: (called, values) => database.query(called, values),
+    stream: (called, values, batchRows) => database.stream(called, values, batchRows),
+    transaction: (work) =>
+      database.transaction(async (tx) => {
+        const done = await work(tx);
+        written.resolve();
+        await committing.promise;
+        return done;
+      }),
+  };
+  const running = createEventStore(slow, days).recordEvents(
+    [event(organizationId)],
+    () => ({ reserve: () => false }),
+    clock.nowMs(),
+    clock.nowMs(),
+  );
+  await written.promise;
+  const secret = { keyId: "k1", iv: "", ciphertext: "", tag: "" };
+  const draft = { url: "https://hooks.example.com/", description: "", kinds: null, serverIds: null, secret };
+  const endpoints = createEndpointStore(database);
+  const endpointId = randomUUID();
+  await endpoints.create({ id: endpointId, organizationId, ...draft }, 1, clock.nowMs(), null);
+  const since = new Date(clock.nowMs()).toISOString();
+  const dependencies = { endpoints, events: store, clock, onDue: () => undefined };
+  const replay = replayWebhook(dependencies, { organizationId, endpointId }, { since });
+  const blocked = eventually(async () => expect(await database.query(BLOCKED, [])).toHaveLength(1));
+  await Promise.race([replay, blocked]);
+  committing.resolve();
+  await running;
+  expect(await replay).toEqual({ events: earlier + 1 });
 });
 
 const BY_NAME = /using deliveries_\d+_pkey/;

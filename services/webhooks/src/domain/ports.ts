@@ -96,6 +96,11 @@ export interface EventStore {
   hasCommandSubscribers(): Promise<boolean>;
   /** Position of the organization's newest event; 0 without events. */
   lastPosition(organizationId: string): Promise<number>;
+  /**
+   * Position of the organization's newest event, after all running recordings of the organization
+   * have ended: no later recording gets a position up to this one.
+   */
+  settledPosition(organizationId: string): Promise<number>;
   /** Position of the oldest stored event after `after`; null without one. */
   firstPositionAfter(organizationId: string, after: number): Promise<number | null>;
   /** Up to `limit` events with a position above `after` and up to `upTo`, in order. */
@@ -126,13 +131,15 @@ export interface FeedRow {
 }
 
 /**
- * Events recorded from `sinceMs` (inclusive) to `untilMs` (exclusive), in milliseconds since 1970.
+ * Events recorded from `sinceMs` (inclusive) to `untilMs` (exclusive; null: without end), in
+ * milliseconds since 1970, with positions up to `upTo`.
  */
 export interface Replay {
   readonly endpoint: Pick<Endpoint, "id" | "organizationId" | "serverIds">;
   readonly kinds: readonly WebhookKind[];
   readonly sinceMs: number;
-  readonly untilMs: number;
+  readonly untilMs: number | null;
+  readonly upTo: number;
 }
 
 /** An endpoint to create. */

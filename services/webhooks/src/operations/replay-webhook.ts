@@ -14,7 +14,7 @@ const STEP_EVENTS = 2_000;
  * the endpoint does not subscribe to, and tests, are not sent.
  */
 export async function replayWebhook(
-  dependencies: WebhookDependencies,
+  dependencies: Pick<WebhookDependencies, "endpoints" | "events" | "clock" | "onDue">,
   name: EndpointName,
   { since, until, kinds }: ReplayWebhookBody,
 ): Promise<{ events: number }> {
@@ -25,7 +25,10 @@ export async function replayWebhook(
     endpoint,
     kinds: kinds ?? endpoint.kinds ?? DEFAULT_WEBHOOK_KINDS,
     sinceMs: Date.parse(since),
-    untilMs: until === undefined ? nowMs + 1 : Date.parse(until),
+    untilMs: until === undefined ? null : Date.parse(until),
+    // Not the time: the clock of another process that records events may be ahead. And a recording
+    // that began before the endpoint was enabled may still be running.
+    upTo: await events.settledPosition(name.organizationId),
   };
   const count = await events.countForReplay(replay, MAX_REPLAY_EVENTS + 1);
   if (count > MAX_REPLAY_EVENTS) throw new ApiError("TOO_MANY_EVENTS");

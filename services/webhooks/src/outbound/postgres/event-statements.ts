@@ -145,25 +145,25 @@ export const FEED = statement<{ position: number; event_id: string; payload: str
 );
 
 /**
- * $1 organization, $2 since, $3 until, $4 kinds, $5 servers or null. The condition on `day` only
- * selects partitions.
+ * $1 organization, $2 since, $3 until, $4 kinds, $5 servers or null, $6 last position. The
+ * condition on `day` only selects partitions.
  */
 const REPLAYED = `organization_id = $1 and created_at >= $2 and created_at < $3 and type = any($4::text[])
      and ($5::uuid[] is null or server_id is null or server_id = any($5::uuid[]))
-     and type <> 'webhook.test'
+     and type <> 'webhook.test' and position <= $6
      and day >= ($2::timestamptz at time zone 'UTC')::date and day <= ($3::timestamptz at time zone 'UTC')::date`;
 
-/** $1-$5 as in {@link REPLAYED}, $6 the number up to which events are counted. */
+/** $1-$6 as in {@link REPLAYED}, $7 the number up to which events are counted. */
 export const COUNT_FOR_REPLAY = statement<{ events: number }>(
   "webhooks_count_for_replay",
-  `select count(*) as events from (select from events where ${REPLAYED} limit $6) as counted`,
+  `select count(*) as events from (select from events where ${REPLAYED} limit $7) as counted`,
 );
 
-/** $1-$5 as in {@link REPLAYED}, $6 the position after which the list begins, $7 limit. */
+/** $1-$6 as in {@link REPLAYED}, $7 the position after which the list begins, $8 limit. */
 export const LIST_FOR_REPLAY = statement<{ position: number; day: string; event_id: string; type: string }>(
   "webhooks_list_for_replay",
-  `select position, day::text as day, event_id, type from events where ${REPLAYED} and position > $6
-   order by position limit $7`,
+  `select position, day::text as day, event_id, type from events where ${REPLAYED} and position > $7
+   order by position limit $8`,
 );
 
 /** $1 endpoint, $2 organization, $3 now, $4-$7 deliveries. Open deliveries are unchanged. */
