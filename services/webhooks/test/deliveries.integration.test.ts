@@ -216,6 +216,17 @@ describe("a delivery", () => {
     await elsewhere.stop();
   });
 
+  it("answered 503 with Retry-After does not pause the deliveries to the endpoint's next URL", async () => {
+    receiver.answer = status(503, { "retry-after": String(24 * 3_600) });
+    const { id } = await tested();
+    await harness.attempted(id, 1);
+    const next = await Receiver.start();
+    await harness.call("PATCH", `/webhooks/${id}`, { url: next.url });
+    await harness.call("POST", `/webhooks/${id}/test`);
+    await eventually(() => expect(next.received).toHaveLength(1));
+    await next.stop();
+  });
+
   it("without a response has a failed attempt at the timeout; an incomplete response counts by its status", async () => {
     receiver.answer = hang;
     const { id } = await tested();

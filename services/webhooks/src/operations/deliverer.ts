@@ -106,6 +106,17 @@ export class Deliverer {
     return this.#queues.running;
   }
 
+  /**
+   * Ends the pause of an endpoint if a receiver at a former URL asked for it. Rejects if the
+   * database fails.
+   */
+  async endPauseOfFormerUrl(endpointId: string): Promise<void> {
+    const url = this.#queues.pausedBy(endpointId, this.#options.clock.nowMs());
+    if (url === null) return;
+    const target = await this.#options.endpointCache.get(endpointId);
+    if (target !== null && target.endpoint.url !== url) this.#queues.endPauseBy(endpointId, url);
+  }
+
   /** Queues deliveries that this process has leased. Releases those of paused endpoints. */
   add(deliveries: readonly LeasedDelivery[]): void {
     const nowMs = this.#options.clock.nowMs();
@@ -161,9 +172,10 @@ export class Deliverer {
     } finally {
       if (sent === null) this.#queues.skip(endpointId);
       else {
-        const { succeeded, durationMs, outcome } = sent;
+        const { target, succeeded, durationMs, outcome } = sent;
         const nowMs = this.#options.clock.nowMs();
         paused = this.#queues.finish(endpointId, {
+          url: target.endpoint.url,
           succeeded,
           durationMs,
           nowMs,

@@ -15,7 +15,7 @@ const MS_PER_SECOND = 1_000;
 
 interface DueOptions {
   readonly deliveries: Pick<DeliveryStore, "dueEndpoints" | "lease" | "cancelOpen">;
-  readonly deliverer: Pick<Deliverer, "capacity" | "add" | "running">;
+  readonly deliverer: Pick<Deliverer, "capacity" | "add" | "running" | "endPauseOfFormerUrl">;
   readonly endpointCache: EndpointCache;
   readonly leaseMs: number;
   readonly gauges: { readonly oldest: Gauge; readonly running: Gauge };
@@ -67,6 +67,7 @@ export class DueDeliveries {
     const due = await deliveries.dueEndpoints(nowMs);
     gauges.running.record(deliverer.running);
     gauges.oldest.record(ageOf(due, nowMs) / MS_PER_SECOND);
+    await Promise.all(due.map(({ endpointId }) => deliverer.endPauseOfFormerUrl(endpointId)));
     this.enqueue(due);
     await this.#working;
   }

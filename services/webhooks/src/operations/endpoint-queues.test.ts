@@ -54,7 +54,7 @@ function capacityOf(
   return taken;
 }
 
-const succeeded = { succeeded: true, durationMs: 5, nowMs: NOW_MS, pausedUntilMs: null };
+const succeeded = { url: "https://a.example.com/", succeeded: true, durationMs: 5, nowMs: NOW_MS, pausedUntilMs: null };
 const failed = { ...succeeded, succeeded: false };
 
 describe("the endpoint queues", () => {

@@ -53,6 +53,8 @@ interface EndpointQueue {
   failedUntilMs: number;
   /** Nothing is sent before this time either: the receiver asked for it by `Retry-After`. */
   requestedUntilMs: number;
+  /** The URL of the receiver that asked for it; empty if none has. */
+  requestedBy: string;
 }
 
 /** The slots of one process. */
@@ -70,6 +72,7 @@ export interface DeliveryLimits {
 
 /** The result of an attempt. Times in milliseconds, points in time since 1970. */
 export interface AttemptResult {
+  readonly url: string;
   readonly succeeded: boolean;
   readonly durationMs: number;
   readonly nowMs: number;
@@ -186,11 +189,26 @@ export class EndpointQueues {
     if (isFailing !== wasFailing) this.#failing += isFailing ? queue.running : -queue.running;
     if (result.nowMs >= queue.requestedUntilMs) queue.requestedUntilMs = 0;
     if (result.pausedUntilMs === null) queue.failedUntilMs = this.#pauseUntilMs(queue, result);
-    else queue.requestedUntilMs = Math.max(queue.requestedUntilMs, result.pausedUntilMs);
+    else if (result.pausedUntilMs > queue.requestedUntilMs) {
+      queue.requestedUntilMs = result.pausedUntilMs;
+      queue.requestedBy = result.url;
+    }
     const paused = result.nowMs < pauseEndMs(queue) ? queue.waiting.splice(0) : [];
     this.#countWaiting(queue, -paused.length);
     this.#settle(endpointId, queue);
     return paused;
+  }
+
+  /** The URL of the receiver that asked for the endpoint's pause; null without such a pause. */
+  pausedBy(endpointId: string, nowMs: number): string | null {
+    const queue = this.#queues.get(endpointId);
+    return queue !== undefined && nowMs < queue.requestedUntilMs ? queue.requestedBy : null;
+  }
+
+  /** Ends the endpoint's pause if the receiver at `url` asked for it. */
+  endPauseBy(endpointId: string, url: string): void {
+    const queue = this.#queues.get(endpointId);
+    if (queue?.requestedBy === url) queue.requestedUntilMs = 0;
   }
 
   /** Ends a started delivery without a result: it was not sent, or its attempt was aborted. */
@@ -291,6 +309,7 @@ export class EndpointQueues {
         averageDurationMs: FIRST_GUESS_MS,
         failedUntilMs: 0,
         requestedUntilMs: 0,
+        requestedBy: "",
       };
       queue = { organizationId, waiting: [], ...fresh };
       this.#queues.set(endpointId, queue);
