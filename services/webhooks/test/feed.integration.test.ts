@@ -174,13 +174,16 @@ it("the feed returns exact pages: by kind, after `now`, and after any cursor", a
 
 const BLOCKED = statement<{ pid: number }>(
   "blocked_on_organization",
-  "select pid from pg_stat_activity where wait_event_type = 'Lock' and query like '%from organizations%'",
+  "select pid from pg_stat_activity where wait_event_type = 'Lock' and query like '%organizations%'",
 );
 
-it("a replay to a new endpoint has the events whose recording is running, or was dated by a process whose clock is ahead", async () => {
+it.each([
+  ["the first event of the organization, whose recording is running", 0],
+  ["an event whose recording is running, and one that a process recorded whose clock is ahead", 1],
+])("a replay to a new endpoint has %s", async (_what, earlier) => {
   const organizationId = randomUUID();
-  const ahead = event(organizationId);
-  await store.recordEvents([ahead], () => ({ reserve: () => false }), clock.nowMs() + 100, clock.nowMs());
+  const ahead = Array.from({ length: earlier }, () => event(organizationId));
+  await store.recordEvents(ahead, () => ({ reserve: () => false }), clock.nowMs() + 100, clock.nowMs());
   const [written, committing] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const slow: Database = {
     query: (called, values) => database.query(called, values),
@@ -212,7 +215,7 @@ it("a replay to a new endpoint has the events whose recording is running, or was
   await Promise.race([replay, blocked]);
   committing.resolve();
   await running;
-  expect(await replay).toEqual({ events: 2 });
+  expect(await replay).toEqual({ events: earlier + 1 });
 });
 
 const BY_NAME = /using deliveries_\d+_pkey/;

@@ -66,8 +66,11 @@ export function createEventStore(database: Database, days: DayStore): EventStore
     hasCommandSubscribers: async () => (await database.query(HAS_COMMAND_SUBSCRIBERS, []))[0]?.subscribed ?? false,
     lastPosition: async (organizationId) =>
       (await database.query(LAST_POSITION, [organizationId]))[0]?.last_position ?? 0,
-    settledPosition: async (organizationId) =>
-      (await database.query(LOCK_ORGANIZATIONS, [[organizationId]]))[0]?.last_position ?? 0,
+    settledPosition: async (organizationId) => {
+      // Waits for the recording of the organization's first event, whose row no lock finds yet.
+      await database.query(INSERT_ORGANIZATIONS, [[organizationId]]);
+      return (await database.query(LOCK_ORGANIZATIONS, [[organizationId]]))[0]?.last_position ?? 0;
+    },
     firstPositionAfter: async (organizationId, after) =>
       (await database.query(FIRST_POSITION, [organizationId, after]))[0]?.position ?? null,
     list: async (organizationId, { after, upTo, kinds, limit }) => {
