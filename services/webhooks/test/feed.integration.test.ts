@@ -183,7 +183,8 @@ it.each([
 ])("a replay to a new endpoint has %s", async (_what, earlier) => {
   const organizationId = randomUUID();
   const ahead = Array.from({ length: earlier }, () => event(organizationId));
-  await store.recordEvents(ahead, () => ({ reserve: () => false }), clock.nowMs() + 100, clock.nowMs());
+  const capacity = () => ({ reserve: () => false });
+  await store.recordEvents(ahead, capacity, clock.nowMs() + 100, clock.nowMs());
   const [written, committing] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const slow: Database = {
     query: (called, values) => database.query(called, values),
@@ -196,12 +197,8 @@ it.each([
         return done;
       }),
   };
-  const running = createEventStore(slow, days).recordEvents(
-    [event(organizationId)],
-    () => ({ reserve: () => false }),
-    clock.nowMs(),
-    clock.nowMs(),
-  );
+  const slowStore = createEventStore(slow, days);
+  const running = slowStore.recordEvents([event(organizationId)], capacity, clock.nowMs(), clock.nowMs());
   await written.promise;
   const secret = { keyId: "k1", iv: "", ciphertext: "", tag: "" };
   const draft = { url: "https://hooks.example.com/", description: "", kinds: null, serverIds: null, secret };
