@@ -39,6 +39,9 @@ const SERVICE_DIRECTORY = "service";
  * `create index concurrently`.
  */
 const NO_TRANSACTION = "-- no transaction";
+/** In a folder: its files whose comments were corrected, by name ({@link CorrectedFile}). */
+const CORRECTED_FILES = "corrected.json";
+const COMMENT_OR_EMPTY = /^\s*(?:--|$)/;
 
 /** A folder of migration files, and its name in the database's record of applied files. */
 export interface MigrationDirectory {
@@ -68,13 +71,21 @@ interface MigrationFile {
   readonly checksum: string;
 }
 
+/** A file whose comments were corrected after databases had applied it. */
+interface CorrectedFile {
+  /** SHA-256 of the file before the correction, which databases have recorded. */
+  readonly checksum: string;
+  /** SHA-256 of the lines that are neither comments nor empty, each with its line end. */
+  readonly statements: string;
+}
+
 /**
  * Brings `schema` up to date: runs each file (0001_x.sql, by number) that was not applied yet. Each
  * file has its own transaction, unless its first line is {@link NO_TRANSACTION}. Processes that
  * start together take turns. A file that waits for a table in its transaction delays running
  * processes for at most {@link TABLE_LOCK_TIMEOUT_MS}, and is then retried. Throws before it
- * applies any file if an applied file has changed, a file has an invalid name, or two files of a
- * folder have one number.
+ * applies any file if an applied file has changed (except comments of a {@link CorrectedFile}), a
+ * file has an invalid name, or two files of a folder have one number.
  *
  * A role that may not create tables in the schema, such as a service's own role, only checks the
  * schema: `migrate` throws if a file was not applied yet.
@@ -121,15 +132,33 @@ async function readFiles(options: MigrateOptions): Promise<MigrationFile[]> {
   const own = options.directory === undefined ? [] : [{ name: SERVICE_DIRECTORY, path: options.directory }];
   const files: MigrationFile[] = [];
   for (const directory of [...own, ...(options.directories ?? [])]) {
-    const names = (await readdir(directory.path)).filter((name) => name.endsWith(".sql")).sort();
+    const entries = await readdir(directory.path);
+    const names = entries.filter((name) => name.endsWith(".sql")).sort();
     assertNames(directory.path, names);
+    const correctedFile = path.join(directory.path, CORRECTED_FILES);
+    const corrected = entries.includes(CORRECTED_FILES)
+      ? (JSON.parse(await readFile(correctedFile, "utf8")) as Record<string, CorrectedFile>)
+      : {};
     for (const file of names) {
       const text = await readFile(path.join(directory.path, file), "utf8");
-      const checksum = createHash("sha256").update(text).digest("hex");
+      const checksum = checksumOf(path.join(directory.path, file), text, corrected[file]);
       files.push({ directory: directory.name, file, text, checksum });
     }
   }
   return files;
+}
+
+/** The checksum that a database records for the file. Throws if more than comments was corrected. */
+function checksumOf(file: string, text: string, corrected: CorrectedFile | undefined): string {
+  if (corrected === undefined) return sha256(text);
+  const statements = text.split("\n").filter((line) => !COMMENT_OR_EMPTY.test(line));
+  if (sha256(statements.map((line) => `${line}\n`).join("")) !== corrected.statements)
+    throw new Error(`${file}: the statements changed, but ${CORRECTED_FILES} allows changes of comments only`);
+  return corrected.checksum;
+}
+
+function sha256(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
 }
 
 function assertNames(directory: string, names: readonly string[]): void {

@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
@@ -57,6 +57,26 @@ test("if an applied migration file was changed, the error names the file, and no
   await write("0002_more.sql", "create table more (id int)");
   await expect(up()).rejects.toThrow("service/0001_create.sql");
   expect(await asAdmin(`select to_regclass('${schema}.more') as found`)).toEqual([{ found: null }]);
+});
+
+test("if only comments of an applied migration file were corrected, the start succeeds, also with the former file", async () => {
+  const former = "-- old words\ncreate table items (id int);\n";
+  await write("0001_create.sql", former);
+  await up();
+  await write("0001_create.sql", "-- plain words\n\n-- in two lines\ncreate table items (id int);\n");
+  await expect(up()).rejects.toThrow("service/0001_create.sql");
+  const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
+  const entry = { checksum: sha256(former), statements: sha256("create table items (id int);\n") };
+  await write("corrected.json", JSON.stringify({ "0001_create.sql": entry }));
+  await up();
+  // A database that applies the corrected file records the checksum of the former file, which
+  // processes of the previous release have.
+  await asAdmin(`drop schema ${schema} cascade`);
+  await up();
+  await write("0001_create.sql", former);
+  await up();
+  await write("0001_create.sql", "-- plain words\ncreate table items (id bigint);\n");
+  await expect(up()).rejects.toThrow("0001_create.sql: the statements changed");
 });
 
 test("a migration file that fails changes nothing, and earlier files stay applied", async () => {
