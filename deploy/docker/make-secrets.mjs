@@ -1,8 +1,8 @@
 /**
  * make-secrets.mjs <folder> [<programs.json> <programs' folder>]: creates every secret that is not
  * in <folder> yet, for all programs, one file for each secret. With the other arguments, it also
- * creates a folder for each program in <programs' folder>, with only the secrets that the program
- * uses. For Docker Compose.
+ * creates in <programs' folder> one folder for each program of <programs.json>, with only the
+ * secrets that the program uses. For Docker Compose.
  *
  * make-secrets.mjs --kubernetes <name>: prints new secrets as a Kubernetes Secret with that name,
  * in the entries that the Helm chart reads. Keep this output: without these secrets, sealed data

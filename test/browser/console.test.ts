@@ -320,7 +320,7 @@ describe("a server", () => {
 });
 
 describe("a user without a mouse", () => {
-  // The page moves the focus after rendering, so shortly after the content is visible.
+  // Polls: the page moves the focus only after rendering, when its content is already visible.
   const focusIsOn = (what: string, value: string): Promise<void> =>
     eventually(async () => expect(await user.page.evaluate<string>(`document.activeElement.${what}`)).toBe(value));
 

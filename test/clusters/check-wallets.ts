@@ -36,7 +36,8 @@ interface UsageView {
 
 /**
  * The amounts of a wallet add up and nothing stays reserved. The sum of the usage lines equals the
- * consumed credits. A command that succeeded costs its price, a read that was answered 5xx nothing.
+ * consumed credits. A command that succeeded costs its price. A read that was answered 5xx costs
+ * nothing.
  */
 export async function checkWallets(
   one: Case,

@@ -259,7 +259,7 @@ interface Deliveries {
 /** Creates an endpoint, makes a deposit, and waits for the delivery of its event. */
 async function deliverWebhook(cluster: Cluster, client: OutsideClient, account: string): Promise<void> {
   const created = await client.call<{ endpoint: { id: string } }>("POST", "/webhooks", {
-    // The whole name: webhooks does not search the domains of the cluster.
+    // The full DNS name, because the webhooks service does not use the cluster's search domains.
     body: { url: `http://receiver.${cluster.namespace}.svc.cluster.local:8080/`, kinds: ["transaction.recorded"] },
   });
   if (created.status !== 201)

@@ -1,7 +1,7 @@
 /**
- * Polls the inbox for pending commands (see `CommandOutcome`). Another process may make such a
- * command final. This process then finds the final state here and runs the account's next command,
- * without waiting for the retry. It polls only while a command is pending.
+ * Polls the inbox rows of pending commands (see `CommandOutcome`). Another process may make such a
+ * command final. This process then finds the final state in the row and runs the account's next
+ * command, without waiting for the retry. It polls only while a command is pending.
  */
 import type { Queryable } from "@kapi/postgres";
 

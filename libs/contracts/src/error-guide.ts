@@ -204,7 +204,8 @@ export const HTTP_ERROR_GUIDE: Readonly<Record<ErrorCode, ErrorAdvice>> = {
     retry: "corrected",
   },
   ACCOUNT_QUOTA_REACHED: {
-    happened: "The organization has as many accounts as it may have. In this release accounts have no quota.",
+    happened:
+      "The organization has as many accounts as it may have. This release has no such limit and does not return this error.",
     action: "Delete accounts that you no longer need, or ask your operator for a larger quota.",
     retry: "later",
   },

@@ -6,7 +6,7 @@ const PARTITIONS = Array.from({ length: 48 }, (_, partition) => partition);
 const processes = (count: number, group: string) =>
   Array.from({ length: count }, (_, index) => ({ memberId: `${group}-${index * 7919}`, processName: `p${index}` }));
 
-test("the numbers of partitions of two processes differ by at most one, and each process has the same partitions in all its groups", () => {
+test("the partition counts of two processes differ by at most one, and each process has the same partitions in all its groups", () => {
   for (let count = 1; count <= 50; count += 1) {
     const samples = dividePartitions(PARTITIONS, processes(count, "samples"));
     const valuations = dividePartitions(PARTITIONS, processes(count, "valuations").toReversed());

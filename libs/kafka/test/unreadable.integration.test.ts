@@ -14,7 +14,10 @@ type CompressionType = NonNullable<ProducerRecord["compression"]>;
  */
 const AS_PRODUCED = TOPICS.financeEvents;
 const ZSTD_KEPT = TOPICS.commandsFinance;
-/** A topic that begins a new segment with each batch that is at least this much later. */
+/**
+ * A topic with short segments: a batch begins a new segment if it comes more than SEGMENT_MS after
+ * the first batch of the current segment.
+ */
 const SHORT_SEGMENTS = TOPICS.apiRequests;
 const SEGMENT_MS = 10;
 const MAX_LITERAL_BYTES = 60;

@@ -14,7 +14,7 @@ it("the breaker allows a probe after its pause, and at once if the clock was set
   expect([breaker.waitMs(), breaker.allowance()]).toEqual([0, 1]);
 });
 
-it("goes on with a probe while a call from before the opening fails late or does not reach the server", () => {
+it("a probe continues although a call that was sent before the breaker opened fails late, or ends without reaching the server", () => {
   let nowMs = Date.UTC(2026, 0, 1);
   const breaker = new Breaker({ nowMs: () => nowMs }, () => 0);
   const [late, alsoLate] = [breaker.sent(), breaker.sent()];

@@ -112,7 +112,7 @@ describe("the immediate deletion", () => {
     await deletion.expectPublishedOnce(account);
   });
 
-  it("names the key of the first caller to the trading server, even if a later request completes the deletion", async () => {
+  it("tells the trading server the key of the first caller, even if a later request completes the deletion", async () => {
     const account = await deletion.accountWithPosition();
     env.neighbours.unavailable.add("finance");
     expect((await env.delete(account, "first")).status).toBe(500);

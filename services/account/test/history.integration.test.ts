@@ -263,7 +263,7 @@ describe("the history of an account", () => {
     await env.startConsumer();
   });
 
-  it("rejects the list of open positions and reads for exports, but not the other lists, if the account's last sequence cannot be read", async () => {
+  it("rejects the list of open positions and the read for an export, but not the other lists, if the account's last sequence cannot be read", async () => {
     const account = await env.openAccount();
     await env.booked(account);
     const fault = { kind: "unreachable", accountNumber: account, operation: "sequence", count: null };

@@ -113,7 +113,7 @@ describe("a command", () => {
     ]);
   });
 
-  it("whose final event arrives before its message is unknown until the message arrives, and final afterwards", async () => {
+  it("is unknown while only its final event has arrived, and final once its message has arrived too", async () => {
     const message = commandMessage({ operation: "account.create", accountNumber: null });
     await publishEvent(eventOf(message, { accountNumber: "10000007", result: { accountNumber: "10000007" } }));
     await caughtUp();
@@ -125,7 +125,7 @@ describe("a command", () => {
     ]);
   });
 
-  it("is complete after its message and its final event", async () => {
+  it("shows the fields of its message and of its final event after both have arrived", async () => {
     const message = commandMessage({ operation: "account.create", accountNumber: null });
     const finalEvent = eventOf(message, { accountNumber: "10000008", result: { accountNumber: "10000008" } });
     await publishMessage(message);

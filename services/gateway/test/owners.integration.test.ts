@@ -154,7 +154,7 @@ describe.each(READS)("$name", ({ path, asks, errors }) => {
     expect(owner.asked.at(-1)).toBe(asks());
   });
 
-  it("answers an owner's 404 with 404 if the operation has this status; another 404, and a 400 without issues, become a free 500; a wrong limit is 400", async () => {
+  it("answers an owner's 404 with 404 if the operation has this status, and with a free 500 if not; answers an owner's 400 without issues with a free 500; answers a wrong limit with 400", async () => {
     const [base = ""] = path().split("?");
     owner.answer = says(404, '{"error":"theirs"}');
     const missing = await call(gateway, organization, path());

@@ -164,7 +164,8 @@ test("a second reservation of a command is released if the final event settles t
   // The 7 credits stay reserved: this is the first reservation of its command, so the final event
   // in `command.events` will settle it.
   await expectWallet(harness, organizationId, { available: 88, reserved: 7, consumed: 5 });
-  // The command was published and is final: only this reservation of it was not used.
+  // The command of `reservation` was published and is final. Only this second reservation of the
+  // command was not used, so its release is recorded as that of an orphan.
   const [settlement] = await harness.database.query(selectSettlement, [reservation]);
   expect(settlement?.operation).toBe("orphaned reservation");
   commands.final = new Set();

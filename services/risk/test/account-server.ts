@@ -26,7 +26,7 @@ export interface AccountServerOptions {
   /** The current values of an account. */
   readonly valuationOf: (serverId: string, accountNumber: string) => Valuation;
   readonly organizationId?: string;
-  /** The open positions of every account at a time; awaited before the answer. */
+  /** Returns the open positions at the time `at`, the same for every account. Default: none. */
   readonly positions?: (at: string) => Promise<readonly OpenPosition[]>;
   readonly quotes?: readonly Quote[];
 }

@@ -1,4 +1,4 @@
-/** Evidence of breaches and of intervals, from the log of real servers. */
+/** Evidence of breaches and of intervals, from valuations and samples in a real Kafka. */
 import { randomUUID } from "node:crypto";
 
 import { parseEvidenceKeys, verifyEvidence } from "@kapi/client";

@@ -93,7 +93,7 @@ beforeAll(async () => {
 });
 afterAll(() => scope.stop());
 
-/** Stores an account that began the day with 10,000, as the owner of its partition does. */
+/** Stores an account as its partition's owner does. The account began the day with 10,000. */
 async function track(
   serverId: string,
   accountNumber: string,

@@ -10,7 +10,7 @@ function behind(markers: readonly number[], ends: readonly bigint[]): readonly n
   return partitionsBehind(new Map(markers.entries()), new Map(ends.entries()));
 }
 
-it("a marker counts only at the end of its partition", () => {
+it("a partition is behind if its marker does not name its end, or if it has samples but no marker", () => {
   expect(behind([5, 7, 9], [5n, 8n, 8n])).toEqual([1, 2]);
   expect(behind([], [0n, 1n])).toEqual([1]);
 });

@@ -74,7 +74,7 @@ export const GROUP_TEXTS: Readonly<Record<OperationGroup, string>> = {
     "The wallet that pays for requests. Keys that are limited to some servers read the balance and the prices, and no usage.",
   Servers: "Configuration of the trading servers that your organization owns.",
   Accounts: "Trading accounts from creation to deletion.",
-  History: "What happened on an account. Lists are paged and newest first; daily digests are by account number.",
+  History: "What happened on an account. Lists are paged and newest first; daily digests are sorted by account number.",
   Finance: "Money to and from an account. Amounts are in units of the account's currency, with at most two decimals.",
   Commands: "Queued changes and their final states.",
   Metrics: "Stored snapshots of account values. Live values are on the WebSocket `/api/v1/management/live-metrics`.",

@@ -25,7 +25,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-it("a paused process that waits for its paused child ends by itself, and its child ends too", async () => {
+it("endProcess resumes a paused process and its paused child: the process ends on SIGTERM without SIGKILL, and so does the child", async () => {
   const { id } = await spawnProcess({ command: "sh", args: ["-c", PARENT], env: process.env, logFile });
   await expect.poll(() => lastLines(logFile, 1)).toMatch(/^\d+$/);
   const pid = Number(lastLines(logFile, 1));

@@ -1,7 +1,8 @@
 /**
  * Carries out queued operations on existing accounts: plans them by status and server
- * configuration, sends the allowed ones in one batch by reference, and returns their outcomes. A
- * repeated command sends the same reference, so it gets the same final outcome.
+ * configuration, sends the allowed ones in one batch with their command ids as references, and
+ * returns their outcomes. A repeated command sends the same reference, so it gets the same final
+ * outcome.
  */
 import type { CommandHeader, CommandMessage, StoredCommandMessage } from "@kapi/contracts";
 import { assertDefined, type Clock, toIso } from "@kapi/kernel";

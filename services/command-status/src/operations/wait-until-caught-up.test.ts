@@ -72,7 +72,7 @@ it("waitUntilCaughtUp has one deadline for everything, also if Kafka and the dat
   expect(monotonicClock.nowMs() - startedMs).toBeLessThan(3 * DEADLINE_MS);
 });
 
-it("waitUntilCaughtUp throws if a position is beyond the end of its topic, because the topic was created again, but not if only the topic grew", async () => {
+it("waitUntilCaughtUp throws if a position is beyond the end of its topic, because the topic was created again, but not if new records moved the end up to the position", async () => {
   const reached = () => [at(0, 10_000n)];
   await expect(caughtUp(async () => [at(0, 50n)], reached)).rejects.toThrow("was deleted and created again");
   let asked = 0;

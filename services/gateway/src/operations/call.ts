@@ -45,8 +45,8 @@ export interface Call {
   readonly contract: OperationContract;
   readonly caller: OperationCaller;
   /**
-   * The server of the path, which may be removed; undefined if the path has none, or a malformed
-   * id.
+   * The server of the path. Its status can be `removed`. Undefined if the path has no server, or a
+   * malformed id.
    */
   readonly server: ServerEntry | undefined;
   /** `X-Request-Id`. */

@@ -35,8 +35,9 @@ const MOVE_POSITION = `
 /**
  * The row of a command exists already if an event came first, or if the message was published
  * again. The message then sets only missing columns, and raises `messages`. Complete rows are
- * written too, so that they are returned. After a crash between the commit and the deletion of
- * idempotency records, the repeated batch must delete these records.
+ * written too, so that they are returned: after the commit, the caller calls the Redis function
+ * `forget` for final commands. After a crash between the commit and this call, the repeated batch
+ * must make the call.
  *
  * A command is counted with its first message: `messages` of the row is 1 then, so no repeat counts
  * it again. All rows are locked before the first counter, so two statements cannot deadlock.

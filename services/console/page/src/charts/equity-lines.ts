@@ -3,13 +3,13 @@ import type { ConsoleEquityHistory, EquityPoint } from "../api/shapes.ts";
 import type { Samples } from "./samples.ts";
 
 /**
- * If more than this time lies between two live samples, the chart shows the equity as unchanged
- * until this time before the later sample.
+ * If two live samples are more than a second apart, the chart shows the equity as unchanged until
+ * one second before the later sample.
  */
 const STEP_MS = 1_000;
 /**
- * A change of the equity reaches the stored history within this time. So the history may lack
- * changes in this time before the first live sample.
+ * A change of the equity is in the stored history after 90 seconds at most. So the history may lack
+ * the changes of the last 90 seconds before the first live sample.
  */
 const STORED_WITHIN_MS = 90_000;
 

@@ -143,8 +143,8 @@ export function createUsers(database: Queryable): Users {
       return new Map(rows.map((row) => [row.id, row.session_version]));
     },
     setPassword: async (userId, passwordHash, from) => {
-      // In the order of a recovery: first this row, then the user. The reverse order could
-      // deadlock.
+      // A password recovery also locks the row of `password_recoveries` first, then the row of the
+      // user. The reverse order here could deadlock.
       await database.query(DELETE_RECOVERY, [userId]);
       const [row] = await database.query(SET_PASSWORD_ROW, [userId, passwordHash, from ?? null]);
       return row ? { organizationId: row.organization_id, sessionVersion: row.session_version } : null;

@@ -22,7 +22,7 @@ it("a page of release 0.1.0 is returned if that release knows every part of the 
   expect(checkedPage(ROUTE, { cursor: "c" }, [], null)).toBeNull();
 });
 
-it("an account does not exist only if the owner's 404 has the code ACCOUNT_NOT_FOUND", async () => {
+it("accountBodyOf returns null for a 404 with the code ACCOUNT_NOT_FOUND, and rejects for every other 404, a 400 and a malformed body", async () => {
   const read = (status: number, body: object, code?: string) => {
     const response = {
       status,
@@ -44,7 +44,7 @@ it("an account does not exist only if the owner's 404 has the code ACCOUNT_NOT_F
   await expect(read(200, { balance: "10.5" })).rejects.toThrow(DependencyError);
 });
 
-it("a read above the organization's share at a trading server is 429; a deletion that has begun is a DependencyError instead", async () => {
+it("a 429 of the owner is passed on for a read; for a deletion it becomes a DependencyError, because a caller takes a 429 to mean that nothing was begun", async () => {
   const response = {
     status: 429,
     body: Buffer.from(JSON.stringify({ error: "text", code: "TOO_MANY_CONCURRENT_REQUESTS", requestId: "r" })),

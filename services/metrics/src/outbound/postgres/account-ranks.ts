@@ -53,8 +53,9 @@ interface Source {
   readonly number: string;
   readonly conditions: string;
 }
-// $1 server, $2 status, $3 pattern of number or name, $4 creation from (inclusive), $5 to
-// (exclusive), $6 to $15 lowest and highest values; null: no filter.
+// $1 server, $2 status, $3 pattern of number or name, $4 start of the range of creation times
+// (inclusive), $5 end of this range (exclusive), $6 to $15 lowest and highest values; null: no
+// filter.
 const RANGES = `($6::bigint is null or v.balance_minor >= $6) and ($7::bigint is null or v.balance_minor <= $7)
   and ($8::bigint is null or v.equity_minor >= $8) and ($9::bigint is null or v.equity_minor <= $9)
   and ($10::float8 is null or ${DAILY_DRAWDOWN} >= $10) and ($11::float8 is null or ${DAILY_DRAWDOWN} <= $11)

@@ -146,9 +146,10 @@ interface Base extends Pick<WalletCheck, "epoch" | "sums"> {
 }
 
 /**
- * The sums to which the later entries of a wallet are added: those of the last check. If there is
- * no last check, if its epoch is in a dropped month, or if all entries are to be summed up again:
- * those of the dropped months, or null if no month was dropped. Null: all entries are summed up.
+ * The sums to which the later entries of a wallet are added: usually the sums of the last check.
+ * The sums of the dropped months are used instead if there is no last check, if the epoch of the
+ * last check is in a dropped month, or if all kept entries are to be summed up again. In these
+ * cases the result is null if no month was dropped: all entries are summed up from the first.
  */
 function baseOf({ checked, closing, usageLines }: CheckableWallet, nowMs: number): Base | null {
   const isDue = checked !== null && nowMs - checked.wholeAtMs > WHOLE_CHECK_INTERVAL_MS;
