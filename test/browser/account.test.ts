@@ -159,6 +159,9 @@ describe("the tabs of an account", () => {
     await user.row("account.created").waitFor();
     await checkPage(user, "account-deliveries");
     await user.page.setViewportSize(WIDE);
+    // An older page, whose events were deleted after 30 days.
+    await user.page.goto(`${user.page.url()}&cursor=1`);
+    await user.page.getByText("There are no older events.").waitFor();
     await chooseTab("Deals");
     await user.page.getByText("This account has no deals yet.").waitFor();
     expect(user.complaints).toEqual([]);

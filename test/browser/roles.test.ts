@@ -165,3 +165,22 @@ it("an export of the audit log that is rejected says why, and when to try again"
   await user.button("Export CSV").click();
   expect((await download).suggestedFilename()).toBe("audit-log.csv");
 });
+
+it("a list of servers, and lists about all servers, say how many servers they leave out", async () => {
+  const configuration = {
+    serverName: "First",
+    companyName: "Test",
+    currency: "USD",
+    currencySymbol: "$",
+    environment: "demo",
+    supportedLeverage: [100],
+    defaultLeverage: null,
+  };
+  const servers = [{ serverId: randomUUID(), status: "active", configuration, accountCount: 0 }];
+  await user.page.route("**/console/api/servers", (route) => route.fulfill({ json: { servers, serversLeftOut: 12 } }));
+  await openAs(owner, "/servers");
+  for (const page of ["Servers", "Limits", "Breaches", "Requests", "Commands"]) {
+    await user.visit(page);
+    await user.page.getByText("12 more servers are left out").waitFor();
+  }
+});

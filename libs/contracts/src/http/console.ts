@@ -222,7 +222,11 @@ export const ConsoleServer = z.object({
 export type ConsoleServer = z.infer<typeof ConsoleServer>;
 
 /** Answer of GET /servers, oldest first. */
-export const ConsoleServersAnswer = z.object({ servers: z.array(ConsoleServer) });
+export const ConsoleServersAnswer = z.object({
+  servers: z.array(ConsoleServer),
+  /** Number of servers that are not in the answer: it has only the first 500. */
+  serversLeftOut: z.int().min(0),
+});
 export type ConsoleServersAnswer = z.infer<typeof ConsoleServersAnswer>;
 
 /** Body of PATCH /servers/:serverId; missing fields are unchanged. */

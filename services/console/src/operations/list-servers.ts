@@ -1,4 +1,4 @@
-import type { ConsoleServer, ShownServer } from "@kapi/contracts";
+import type { ConsoleServer, ConsoleServersAnswer, ShownServer } from "@kapi/contracts";
 import { CURRENCY_SYMBOLS } from "@kapi/contracts";
 
 import type { Accounts, Directory, ServerOverview } from "../domain/ports.ts";
@@ -9,14 +9,17 @@ export interface ServerDependencies {
   readonly accounts: Accounts;
 }
 
-/** Servers of an organization, oldest first, with configuration and number of accounts. */
+/** The first servers of an organization, with configuration and number of accounts. */
 export async function listServers(
   { directory, accounts }: ServerDependencies,
   organizationId: string,
-): Promise<ConsoleServer[]> {
-  const { servers } = await directory.servers(organizationId);
+): Promise<ConsoleServersAnswer> {
+  const { servers, total } = await directory.servers(organizationId);
   const overviews = await accounts.overviews(servers.map((server) => server.serverId));
-  return servers.map((server, index) => consoleServerOf(server, overviews[index] ?? null));
+  return {
+    servers: servers.map((server, index) => consoleServerOf(server, overviews[index] ?? null)),
+    serversLeftOut: Math.max(total - servers.length, 0),
+  };
 }
 
 /**

@@ -19,7 +19,7 @@ import type {
   ConsoleOverview,
   ConsoleRequest,
   ConsoleRequestsAnswer,
-  ConsoleServer,
+  ConsoleServersAnswer,
   ConsoleSession,
   CreateConsoleKeyBody,
   CreatedConsoleKeyAnswer,
@@ -214,8 +214,8 @@ export class ConsoleApi {
     return this.#client.request("/scopes", { signal });
   }
 
-  async servers(signal: AbortSignal): Promise<ConsoleServer[]> {
-    return (await this.#client.request<{ servers: ConsoleServer[] }>("/servers", { signal })).servers;
+  servers(signal: AbortSignal): Promise<ConsoleServersAnswer> {
+    return this.#client.request("/servers", { signal });
   }
 
   async changeServer(serverId: string, body: UpdateConsoleServerBody): Promise<void> {

@@ -26,6 +26,7 @@ export type {
   ConsoleRequestsAnswer,
   ConsoleRole,
   ConsoleServer,
+  ConsoleServersAnswer,
   ConsoleSession,
   ConsoleSessionEntry,
   CreateConsoleKeyBody,

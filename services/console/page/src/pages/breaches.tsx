@@ -6,6 +6,7 @@ import { credits as whole } from "../format.ts";
 import { CursorPager } from "../parts/cursor-pager.tsx";
 import { Empty, Loaded } from "../parts/notice.tsx";
 import { Page } from "../parts/page.tsx";
+import { ServersLeftOut } from "../parts/servers-left-out.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { TimeRange, useTimeRange } from "../parts/time-range.tsx";
 import { useUrlState } from "../parts/url-state.ts";
@@ -41,6 +42,7 @@ export function BreachesPage() {
       <form class="inline" role="search" aria-label="Breaches" onSubmit={(event) => event.preventDefault()}>
         <TimeRange state={state} range={range} names={RANGES} />
       </form>
+      <ServersLeftOut answer={servers.value} of="this list" />
       <section class="card">
         <Loaded data={breaches} what="the breaches">
           {({ breaches: list, total, nextCursor }) =>
@@ -51,7 +53,10 @@ export function BreachesPage() {
                 <p class="quiet" role="status">
                   {whole(total)} {total === 1 ? "breach" : "breaches"}
                 </p>
-                <RecentBreaches breaches={list} currencyOf={(serverId) => currencyIn(servers.value ?? [], serverId)} />
+                <RecentBreaches
+                  breaches={list}
+                  currencyOf={(serverId) => currencyIn(servers.value?.servers ?? [], serverId)}
+                />
                 <CursorPager state={state} next={nextCursor} what="breaches" />
               </>
             )

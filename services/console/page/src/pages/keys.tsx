@@ -123,7 +123,7 @@ function KeyTable({ keys, revoke }: KeyTableProps) {
   const api = useApi();
   const servers = useData("servers", (signal) => api.servers(signal));
   const nameOf = (serverId: string): string =>
-    servers.value?.find((server) => server.serverId === serverId)?.configuration.serverName ?? serverId;
+    servers.value?.servers.find((server) => server.serverId === serverId)?.configuration.serverName ?? serverId;
   return <Table caption="Management keys" columns={columns(nameOf, revoke)} rows={keys} keyOf={({ keyId }) => keyId} />;
 }
 

@@ -3,6 +3,7 @@ import type { ConsoleServer, NearLimit } from "../api/shapes.ts";
 import { credits as whole, percent } from "../format.ts";
 import { CursorPager } from "../parts/cursor-pager.tsx";
 import { SelectField } from "../parts/select-field.tsx";
+import { ServersLeftOut } from "../parts/servers-left-out.tsx";
 import { Empty, Loaded } from "../parts/notice.tsx";
 import { Page } from "../parts/page.tsx";
 import { type Column, Table } from "../parts/table.tsx";
@@ -30,7 +31,7 @@ export function LimitsPage() {
     limit: LIMITS_A_PAGE,
   };
   const limits = useData(JSON.stringify(filter), (signal) => api.nearLimits(filter, signal));
-  const known = servers.value ?? [];
+  const known = servers.value?.servers ?? [];
   return (
     <Page
       title="Limits"
@@ -44,6 +45,7 @@ export function LimitsPage() {
         The distance of each account from its nearest limit that is not breached, in percent of the limit.
       </p>
       <Filter state={state} servers={known} />
+      <ServersLeftOut answer={servers.value} of="this list" />
       <section class="card">
         <Loaded data={limits} what="the limits">
           {({ limits: list, total, nextCursor }) =>

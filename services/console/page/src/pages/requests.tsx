@@ -1,13 +1,14 @@
 import { useState } from "preact/hooks";
 
 import { useApi } from "../api/context.ts";
-import type { ConsoleRequest, ConsoleRequestsAnswer, ListedConsoleKey } from "../api/shapes.ts";
+import type { ConsoleRequest, ConsoleRequestsAnswer, ConsoleServer, ListedConsoleKey } from "../api/shapes.ts";
 import { credits as whole } from "../format.ts";
 import { CursorPager } from "../parts/cursor-pager.tsx";
 import { Field } from "../parts/field.tsx";
 import { ALL, SelectField } from "../parts/select-field.tsx";
 import { Empty, Loaded } from "../parts/notice.tsx";
 import { Page } from "../parts/page.tsx";
+import { ServersLeftOut } from "../parts/servers-left-out.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { TimeRange, useTimeRange } from "../parts/time-range.tsx";
 import { type UrlState, useUrlState } from "../parts/url-state.ts";
@@ -56,6 +57,7 @@ export function RequestsPage() {
   const asked = { ...filters, from, to, cursor: state.cursor ?? "", limit: REQUESTS_A_PAGE };
   const requests = useData(JSON.stringify(asked), (signal) => api.requests(asked, signal));
   const keys = useData("keys", (signal) => api.keys(signal));
+  const servers = useData("servers", (signal) => api.servers(signal));
   const refresh = (): void => {
     setRound(round + 1);
     requests.reload();
@@ -74,10 +76,11 @@ export function RequestsPage() {
         about a second. Bodies and query strings are not stored.
       </p>
       <div class="inline" role="search">
-        <Choices state={state} keys={keys.value ?? []} />
+        <Choices state={state} keys={keys.value ?? []} servers={servers.value?.servers ?? []} />
         <TimeRange state={state} range={range} names={TIMES} />
         <TypedFilters key={TYPED.map(([name]) => state.get(name)).join(" ")} state={state} />
       </div>
+      <ServersLeftOut answer={servers.value} of="the choice of servers" />
       <section class="card">
         <Loaded data={requests} what="the requests">
           {(answer) => (
@@ -129,10 +132,13 @@ function NoRequests({ isFiltered }: Pick<ResultsProps, "isFiltered">) {
   );
 }
 
+interface ChoicesProps extends Pick<ResultsProps, "keys"> {
+  readonly state: UrlState;
+  readonly servers: readonly ConsoleServer[];
+}
+
 /** Filters that are chosen from lists. */
-function Choices({ state, keys }: { readonly state: UrlState } & Pick<ResultsProps, "keys">) {
-  const api = useApi();
-  const servers = useData("servers", (signal) => api.servers(signal));
+function Choices({ state, keys, servers }: ChoicesProps) {
   return (
     <>
       <FilterChoice state={state} field="status" label="Status" options={STATUSES} />
@@ -152,9 +158,7 @@ function Choices({ state, keys }: { readonly state: UrlState } & Pick<ResultsPro
         state={state}
         field="serverId"
         label="Server"
-        options={(servers.value ?? []).map(
-          ({ serverId, configuration }) => [serverId, configuration.serverName] as const,
-        )}
+        options={servers.map(({ serverId, configuration }) => [serverId, configuration.serverName] as const)}
       />
     </>
   );

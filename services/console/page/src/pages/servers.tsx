@@ -7,6 +7,7 @@ import { ConfirmDialog } from "../parts/confirm-dialog.tsx";
 import { Loaded } from "../parts/notice.tsx";
 import { Page } from "../parts/page.tsx";
 import { Permitted } from "../parts/permitted.tsx";
+import { ServersLeftOut } from "../parts/servers-left-out.tsx";
 import { useData } from "../parts/use-data.ts";
 import { Detail, DetailList, State } from "../parts/values.tsx";
 import { Link, part } from "../router.tsx";
@@ -25,20 +26,23 @@ export function ServersPage() {
   return (
     <Page title="Servers">
       <Loaded data={servers} what="the servers">
-        {(list) =>
+        {({ servers: list }) =>
           list.length === 0 ? (
             <p class="quiet">This organization has no trading servers yet. Contact your provider to add one.</p>
           ) : (
-            <div class="cards">
-              {list.map((server) => (
-                <ServerCard
-                  key={server.serverId}
-                  server={server}
-                  onSwitch={() => setSwitching(server)}
-                  onEdit={() => setEditing(server)}
-                />
-              ))}
-            </div>
+            <>
+              <ServersLeftOut answer={servers.value} of="this list" />
+              <div class="cards">
+                {list.map((server) => (
+                  <ServerCard
+                    key={server.serverId}
+                    server={server}
+                    onSwitch={() => setSwitching(server)}
+                    onEdit={() => setEditing(server)}
+                  />
+                ))}
+              </div>
+            </>
           )
         }
       </Loaded>

@@ -3,10 +3,11 @@ import { useId, useState } from "preact/hooks";
 
 import { useApi } from "../api/context.ts";
 import { Failure } from "../api/failure.ts";
-import type { ConsoleServer, WebhookEndpoint, WebhookKind, WebhookSettings } from "../api/shapes.ts";
+import type { ConsoleServersAnswer, WebhookEndpoint, WebhookKind, WebhookSettings } from "../api/shapes.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { Field } from "../parts/field.tsx";
 import { Loaded, Problem } from "../parts/notice.tsx";
+import { ServersLeftOut } from "../parts/servers-left-out.tsx";
 import { useAction, useData } from "../parts/use-data.ts";
 import { DEFAULT_KINDS, KIND_GROUPS } from "./webhook-kinds.ts";
 
@@ -72,9 +73,9 @@ export function EndpointForm({ title, confirm, endpoint, save, onClose }: FormPr
         </Field>
         <KindChoice chosen={kinds} choose={setKinds} error={saving.failure?.of("kinds") ?? null} />
         <Loaded data={servers} what="the servers">
-          {(list) => (
+          {(answer) => (
             <ServerChoice
-              servers={list}
+              answer={answer}
               chosen={serverIds}
               choose={setServerIds}
               error={saving.failure?.of("serverIds") ?? null}
@@ -140,14 +141,15 @@ function KindChoice({ chosen, choose, error }: KindChoiceProps) {
 }
 
 interface ServerChoiceProps {
-  readonly servers: readonly ConsoleServer[];
+  readonly answer: ConsoleServersAnswer;
   /** Null: all servers, including servers added later. */
   readonly chosen: readonly string[] | null;
   readonly choose: (serverIds: string[] | null) => void;
   readonly error: string | null;
 }
 
-function ServerChoice({ servers, chosen, choose, error }: ServerChoiceProps) {
+function ServerChoice({ answer, chosen, choose, error }: ServerChoiceProps) {
+  const { servers } = answer;
   const all = servers.map(({ serverId }) => serverId);
   return (
     <Choice legend="Servers" error={error}>
@@ -168,6 +170,7 @@ function ServerChoice({ servers, chosen, choose, error }: ServerChoiceProps) {
               <span>{configuration.serverName}</span>
             </label>
           ))}
+      {chosen === null ? null : <ServersLeftOut answer={answer} of="the choice of servers" />}
     </Choice>
   );
 }

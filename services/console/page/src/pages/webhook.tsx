@@ -134,7 +134,7 @@ function EndpointDetails({ endpoint }: Pick<ViewProps, "endpoint">) {
   const { url, description, kinds, serverIds, status } = endpoint;
   const servers = useData("servers", (signal) => api.servers(signal));
   const nameOf = (serverId: string): string =>
-    servers.value?.find((server) => server.serverId === serverId)?.configuration.serverName ?? serverId;
+    servers.value?.servers.find((server) => server.serverId === serverId)?.configuration.serverName ?? serverId;
   return (
     <DetailList>
       <Detail name="Address">

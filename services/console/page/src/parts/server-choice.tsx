@@ -4,6 +4,7 @@ import { useApi } from "../api/context.ts";
 import type { ConsoleServer } from "../api/shapes.ts";
 import { SelectField } from "./select-field.tsx";
 import { Loaded } from "./notice.tsx";
+import { ServersLeftOut } from "./servers-left-out.tsx";
 import { useData } from "./use-data.ts";
 
 interface WithServerProps {
@@ -22,7 +23,7 @@ export function WithServer({ serverId, choose, children }: WithServerProps) {
   const servers = useData("servers", (signal) => api.servers(signal));
   return (
     <Loaded data={servers} what="the servers">
-      {(list) => {
+      {({ servers: list, serversLeftOut }) => {
         const server = serverId === null ? list[0] : list.find((known) => known.serverId === serverId);
         if (list.length === 0) {
           return <p class="quiet">This organization has no trading servers yet. Contact your provider to add one.</p>;
@@ -32,8 +33,12 @@ export function WithServer({ serverId, choose, children }: WithServerProps) {
             {list.length > 1 || server === undefined ? (
               <Choice servers={list} serverId={server?.serverId ?? ""} choose={choose} />
             ) : null}
+            <ServersLeftOut answer={servers.value} of="the choice of servers" />
             {server === undefined ? (
-              <p>This server does not exist in your organization. Choose another one.</p>
+              <p>
+                This server does not exist in your organization{serversLeftOut ? ", or is left out" : ""}. Choose
+                another one.
+              </p>
             ) : (
               children(server)
             )}

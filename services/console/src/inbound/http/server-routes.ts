@@ -28,9 +28,7 @@ export function registerServerRoutes(
     const { actors } = parse(ActorNamesQuery, request.query);
     return { names: await nameActors(dependencies, user.organizationId, actors) };
   });
-  routes.get("/servers", "read", async ({ user }) => ({
-    servers: await listServers(dependencies, user.organizationId),
-  }));
+  routes.get("/servers", "read", ({ user }) => listServers(dependencies, user.organizationId));
   routes.patch("/servers/:serverId", "servers:manage", async (signedIn, request) => {
     const { serverId } = parse(ServerPath, request.params);
     const change = parse(UpdateConsoleServerBody, request.body);

@@ -84,7 +84,7 @@ export function RecordList<Row>({ what, filters, time, load, children, empty, cs
         {({ rows, nextCursor, total }) => (
           <>
             {rows.length === 0 ? (
-              <NoRecords {...{ what, isFiltered, showAll, empty }} />
+              <NoRecords {...{ what, isFiltered, showAll, empty }} isOlder={state.cursor !== null} />
             ) : (
               <>
                 {total === null && csv === undefined ? null : (
@@ -114,12 +114,15 @@ export function RecordList<Row>({ what, filters, time, load, children, empty, cs
 
 interface NoRecordsProps {
   readonly what: readonly [one: string, many: string];
+  /** Whether this is not the first page: newer records exist, or existed. */
+  readonly isOlder: boolean;
   readonly isFiltered: boolean;
   readonly showAll: () => void;
   readonly empty: ComponentChildren;
 }
 
-function NoRecords({ what: [one, many], isFiltered, showAll, empty }: NoRecordsProps) {
+function NoRecords({ what: [one, many], isOlder, isFiltered, showAll, empty }: NoRecordsProps) {
+  if (isOlder) return <Empty>There are no older {many}.</Empty>;
   if (!isFiltered) return <Empty>{empty}</Empty>;
   return (
     <Empty
