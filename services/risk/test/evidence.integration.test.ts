@@ -38,8 +38,8 @@ import {
   writeValuations,
 } from "./written-log.ts";
 
-/** Age of valuation `BREACHING` when the tests start. Evidence is due 75 s after a breach. */
-const BREACH_AGE_MS = 70_000;
+/** Age of valuation `BREACHING` when it is written. Evidence is due 75 s after a breach. */
+const BREACH_AGE_MS = 80_000;
 const TIMEOUT_MS = 60_000;
 const RULE: RiskRule = {
   id: "daily",
@@ -55,7 +55,7 @@ const scope = new Scope({ stopDeadlineMs: 30_000 });
 const logger = createLogger({ service: "test", level: "silent" });
 const serverId = randomUUID();
 const organizationId = randomUUID();
-const startMs = Date.now() - BREACH_AGE_MS - BREACHING * 1_000;
+const startMs = (breachAgeMs = BREACH_AGE_MS): number => Date.now() - breachAgeMs - BREACHING * 1_000;
 let kafka: KafkaConnection;
 let producer: Producer;
 let stack: TestStack;
@@ -68,7 +68,7 @@ let flatFrom = "9999";
 beforeAll(async () => {
   const environment = await createTestEnvironment({ partitions: 2, needs: ["kafka", "postgres", "redis"] });
   await scope.start("environment", () => ({ value: null, stop: () => environment.stop() }));
-  const measuredAt = toIso(startMs - 3_600_000);
+  const measuredAt = toIso(startMs() - 3_600_000);
   const accounts = await startAccountServer({
     initialBalanceMinor: INITIAL_MINOR,
     valuationOf: (server, accountNumber) => ({
@@ -195,7 +195,7 @@ describe("evidence of a breach", () => {
     async () => {
       const accountNumber = anyAccountNumber();
       await setRules(accountNumber);
-      const logged = await writeValuations({ producer, serverId }, accountNumber, startMs);
+      const logged = await writeValuations({ producer, serverId }, accountNumber, startMs(70_000));
       await writeSamples({ producer, serverId }, logged);
       const breachId = await breachOf(accountNumber);
 
@@ -265,16 +265,16 @@ describe("evidence of a breach", () => {
     "is stored once and with the positions at the breach, although the process is killed while collecting them",
     async () => {
       const accountNumber = anyAccountNumber();
-      const held = Promise.withResolvers<void>();
-      const collecting = Promise.withResolvers<void>();
+      const [held, collecting] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
       beforePositions = () => {
         collecting.resolve();
         return held.promise;
       };
       // The account has no positions after the breach, as if an action had closed them.
-      flatFrom = toIso(startMs + BREACHING * 1_000);
+      const firstMs = startMs();
+      flatFrom = toIso(firstMs + BREACHING * 1_000);
       await setRules(accountNumber);
-      await writeSamples({ producer, serverId }, await writeValuations({ producer, serverId }, accountNumber, startMs));
+      await writeSamples({ producer, serverId }, await writeValuations({ producer, serverId }, accountNumber, firstMs));
       const breachId = await breachOf(accountNumber);
       await collecting.promise;
       const process = stack.process("risk");
@@ -302,7 +302,7 @@ describe("evidence of a breach", () => {
         return asked === 1 ? new Promise(() => undefined) : Promise.resolve();
       };
       await setRules(accountNumber);
-      const logged = await writeValuations({ producer, serverId }, accountNumber, startMs);
+      const logged = await writeValuations({ producer, serverId }, accountNumber, startMs());
       const breachId = await breachOf(accountNumber);
       await writeSamples({ producer, serverId }, logged.slice(0, VALUATIONS_PER_SAMPLE * 2));
       await eventually(
@@ -327,7 +327,7 @@ describe("evidence of a breach", () => {
     async () => {
       const accountNumber = anyAccountNumber();
       await setRules(accountNumber, { percent: 50 });
-      const logged = await writeValuations({ producer, serverId }, accountNumber, startMs);
+      const logged = await writeValuations({ producer, serverId }, accountNumber, startMs());
       await writeSamples({ producer, serverId }, logged);
       await setRules(accountNumber, { percent: 4 });
       const document = await verifiedEvidence(accountNumber, await breachOf(accountNumber));
