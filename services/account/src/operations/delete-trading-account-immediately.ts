@@ -125,8 +125,8 @@ async function carryOut(ports: ImmediateDeletionPorts, state: DeletionState, boo
 
 async function deleteOnTradingServer(ports: ImmediateDeletionPorts, state: DeletionState): Promise<void> {
   const { id, serverId, accountNumber } = state.account;
-  // Retries use the same reference, so they get the same outcome. After a rejection, which is
-  // final, the next attempt uses a new reference.
+  // Retries use the same reference: they get the same outcome, or continue an incomplete deletion.
+  // After a rejection, which is final, the next attempt uses a new reference.
   const reference = uuidV5(id, `deletion/${state.rejections}`);
   const change = { type: "delete", closePositions: true } as const;
   const createdBy = state.createdBy ?? undefined;
@@ -134,6 +134,8 @@ async function deleteOnTradingServer(ports: ImmediateDeletionPorts, state: Delet
   const outcome = assertDefined(outcomes[0], "an outcome for each change");
   if (outcome.kind === "applied") return;
   if (outcome.kind === "refused" && outcome.errorCode === "ACCOUNT_NOT_FOUND") return;
+  if (outcome.kind === "incomplete")
+    throw new DependencyError(`account ${accountNumber}: the deletion is incomplete: ${outcome.reason}`);
   await ports.repository.noteRejection(state);
   const reason = outcome.kind === "refused" ? outcome.reason : "the reference was closed";
   throw new DependencyError(`account ${accountNumber}: the trading server rejected the deletion: ${reason}`);
