@@ -4,11 +4,27 @@ import { createLogger } from "@kapi/runtime";
 import { measurements, TestClock } from "@kapi/testkit";
 import { expect, it } from "vitest";
 
+import type { IncomingEvent } from "../domain/events.ts";
 import type { MissingEvents } from "../domain/source-order.ts";
 import { createEventRecorder } from "./record-events.ts";
 
 const measured = measurements();
 const METRIC = "webhooks.events.missing";
+
+function marginCall(change: Partial<IncomingEvent>): IncomingEvent {
+  return {
+    eventId: randomUUID(),
+    organizationId: randomUUID(),
+    serverId: null,
+    accountNumber: "10000001",
+    type: "margin.call",
+    timestamp: "2026-03-02T10:04:00.000Z",
+    record: {},
+    place: null,
+    onlyFor: null,
+    ...change,
+  };
+}
 
 it("missing events are counted and logged once, and only after the transaction is committed", async () => {
   const lines: string[] = [];
@@ -33,16 +49,7 @@ it("missing events are counted and logged once, and only after the transaction i
     clock: new TestClock(),
     logger,
   });
-  const event = {
-    eventId: randomUUID(),
-    organizationId: randomUUID(),
-    ...account,
-    type: "margin.call" as const,
-    timestamp: "2026-03-02T10:04:00.000Z",
-    record: {},
-    place: null,
-    onlyFor: null,
-  };
+  const event = marginCall(account);
   await expect(recordEvents([event])).rejects.toThrow("connection");
   expect([measured.total(METRIC, { reason: "overdue" }), lines.length]).toEqual([0, 0]);
   await recordEvents([event]);
@@ -54,4 +61,30 @@ it("missing events are counted and logged once, and only after the transaction i
   expect(lines.map((line) => JSON.parse(line) as object)).toEqual([
     expect.objectContaining({ level: expect.anything() as unknown, gaps: 3, missing }),
   ]);
+});
+
+it("records batches one by one if the transaction of all fails, such as by the timeout of a statement", async () => {
+  const serverId = randomUUID();
+  const recorded: number[] = [];
+  const recordEvents = createEventRecorder({
+    events: {
+      recordEvents: async (events) => {
+        if (events.length > 2) throw new Error("canceling statement due to statement timeout");
+        recorded.push(events.length);
+        return { recorded: events.length, leased: [], more: [], missing: [] };
+      },
+    },
+    deliverer: { capacity: () => ({ reserve: () => false }), add: () => undefined },
+    due: { enqueue: () => undefined },
+    leaseMs: 1_000,
+    clock: new TestClock(),
+    logger: createLogger({ service: "test", level: "silent" }),
+  });
+  const events = (count: number) => Array.from({ length: count }, () => marginCall({ serverId }));
+  await Promise.all([recordEvents(events(2)), recordEvents(events(1))]);
+  expect(recorded).toEqual([2, 1]);
+  const [known, tooLarge] = await Promise.allSettled([recordEvents(events(1)), recordEvents(events(3))]);
+  expect([known.status, tooLarge.status]).toEqual(["rejected", "rejected"]);
+  // The first batch is recorded: its repeat is recognized.
+  expect(recorded).toEqual([2, 1, 1]);
 });

@@ -25,24 +25,36 @@ interface EventRecorderOptions {
 /**
  * Returns the function that records events and starts their deliveries. Deliveries within the
  * deliverer's capacity are sent immediately, the others through `due`. Concurrent calls share a
- * transaction, because each transaction locks its organizations.
+ * transaction, because each transaction locks its organizations. If this transaction fails, each
+ * call gets a transaction of its own.
  */
 export function createEventRecorder(
   options: EventRecorderOptions,
 ): (events: readonly IncomingEvent[]) => Promise<void> {
   const { events, deliverer, due, leaseMs, clock, logger } = options;
+  const recordTogether = async (batches: readonly (readonly IncomingEvent[])[]): Promise<void> => {
+    const nowMs = clock.nowMs();
+    const given = batches.flat();
+    const members = given.map(({ traceparent }) => traceparent);
+    const { recorded, leased, more, missing } = await inBatchSpan("record events", members, () =>
+      events.recordEvents(given, () => deliverer.capacity(), nowMs, nowMs + leaseMs),
+    );
+    countEvents(recorded);
+    reportMissing(missing, logger);
+    deliverer.add(leased);
+    if (more.length > 0) due.enqueue(more);
+  };
   const record = batcher<readonly IncomingEvent[], void>({
     load: async (batches) => {
-      const nowMs = clock.nowMs();
-      const given = batches.flat();
-      const members = given.map(({ traceparent }) => traceparent);
-      const { recorded, leased, more, missing } = await inBatchSpan("record events", members, () =>
-        events.recordEvents(given, () => deliverer.capacity(), nowMs, nowMs + leaseMs),
-      );
-      countEvents(recorded);
-      reportMissing(missing, logger);
-      deliverer.add(leased);
-      if (more.length > 0) due.enqueue(more);
+      try {
+        await recordTogether(batches);
+      } catch (error) {
+        if (batches.length === 1) throw error;
+        logger.warn({ err: error, batches: batches.length }, "events are recorded in several transactions");
+        // After an outage, a statement for all batches may exceed its timeout, at each retry again.
+        // What is recorded here before another failure is left out of the retry.
+        for (const batch of batches) await recordTogether([batch]);
+      }
       return batches.map(() => undefined);
     },
     maxBatchSize: MAX_BATCHES_PER_TRANSACTION,
