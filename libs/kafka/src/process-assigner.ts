@@ -67,8 +67,8 @@ const assignByProcess: PartitionAssigner = ({ cluster }) => ({
 
 /**
  * Divides partitions equally. Each partition goes to the member with the highest hash of process
- * and partition, among the members that have room. The numbers of partitions of two members differ
- * by at most one. Returns the partitions of each member id.
+ * and partition, among the members that have room. The partition counts of two members differ by at
+ * most one. Returns the partitions of each member id.
  */
 export function dividePartitions(
   partitions: readonly number[],

@@ -3,17 +3,20 @@ create table endpoints (
   organization_id uuid not null,
   url text not null,
   description text not null,
-  -- Null: every kind but those of commands.
+  -- Kinds of events that the endpoint subscribes to. null: all kinds except command events.
   kinds text[],
-  -- Null: all servers.
+  -- Servers whose events the endpoint gets. null: all servers. Events without a server go to every
+  -- endpoint.
   server_ids uuid[],
   status text not null check (status in ('enabled', 'disabled')),
   disabled_reason text check (disabled_reason in ('owner', 'gone', 'failing')),
-  -- Both sealed; the previous one signs along until `previous_until`.
+  -- Both secrets are encrypted. After a rotation, the previous secret also signs until
+  -- `previous_until`. null: there is no previous secret.
   secret json not null,
   previous_secret json,
   previous_until timestamptz,
-  -- The first of the failures since the last success; null where the last attempt succeeded.
+  -- Time of the first failed attempt since the last success. null: no attempt has failed since the
+  -- last success, or since the endpoint was enabled again.
   failing_since timestamptz,
   created_at timestamptz not null,
   updated_at timestamptz not null,
@@ -21,18 +24,20 @@ create table endpoints (
   check ((previous_secret is null) = (previous_until is null))
 ) with (fillfactor = 70);
 create index endpoints_of_organization on endpoints (organization_id, created_at, id);
--- Whether anybody asks for events of commands, without which those are not even looked into.
+-- Finds out whether any enabled endpoint subscribes to command events. Without a subscriber, records
+-- of `command.events` are not even parsed.
 create index endpoints_of_commands on endpoints (organization_id)
   where status = 'enabled' and kinds && array['command.succeeded', 'command.failed', 'command.expired'];
 
--- The place of the newest event in the feed of each organization. Its lock is held from the giving of places to the commit,
--- so that places become visible in their order.
+-- The position of the newest event in the feed of each organization. A transaction that records
+-- events locks the row before it assigns positions, and holds the lock until its commit. So
+-- positions become visible in their order.
 create table organizations (
   organization_id uuid primary key,
   last_position bigint not null
 ) with (fillfactor = 50);
 
--- How many events an account has; written under the lock of its organization.
+-- The last `accountSequence` of each account. Written under the lock of the organization's row.
 create table accounts (
   server_id uuid not null,
   account_number text not null,
@@ -40,8 +45,8 @@ create table accounts (
   primary key (server_id, account_number)
 ) with (fillfactor = 50);
 
--- What happened, once each. Rows never change. Partitioned by the day of recording, so that what is older than it is kept
--- goes without touching the rest.
+-- Webhook events, each recorded once. Rows never change. One partition per recording day (UTC), so
+-- that expired days can be dropped without touching other rows.
 create table events (
   day date not null,
   organization_id uuid not null,
@@ -49,31 +54,34 @@ create table events (
   position bigint not null,
   type text not null,
   server_id uuid,
-  -- The bytes that are signed and sent.
+  -- The body of the webhook, byte for byte as it is signed and sent.
   payload text not null,
   created_at timestamptz not null,
   primary key (organization_id, event_id, day)
 ) partition by range (day);
 create index events_feed on events (organization_id, position);
 
--- One event on its way to one endpoint, on the day of its event.
+-- Deliveries: one event for one endpoint. `day` is the recording day of the event.
 create table deliveries (
   day date not null,
-  -- UUIDv5(endpoint id, event id): an event can only ever be one delivery to an endpoint.
+  -- UUIDv5(endpoint id, event id): an event has at most one delivery to an endpoint.
   id uuid not null,
   endpoint_id uuid not null,
   organization_id uuid not null,
   event_id uuid not null,
   type text not null,
   status text not null check (status in ('pending', 'succeeded', 'failed', 'cancelled')),
-  -- Not to be sent before this; of a leased one the end of the lease. Null: final.
+  -- Earliest time of the next attempt. If the delivery is leased: the end of the lease. null: the
+  -- status is final.
   due_at timestamptz,
   leased boolean not null,
-  -- Failed attempts since it was begun, or begun again: the place in the schedule of retries.
+  -- Number of failed attempts since the delivery was created or last restarted. It determines the
+  -- delay of the next retry.
   step integer not null default 0,
-  -- Attempts of all time: the fence of whoever records one.
+  -- Number of all attempts. It is the fencing token when an attempt is recorded: if two processes
+  -- make the same attempt, only the first record counts.
   attempt_count integer not null default 0,
-  -- The newest attempts, in their order.
+  -- The newest attempts, oldest first. Older attempts are removed.
   attempts jsonb not null default '[]',
   created_at timestamptz not null,
   completed_at timestamptz,
@@ -82,10 +90,13 @@ create table deliveries (
   check ((status = 'pending') = (completed_at is null))
 ) partition by range (day);
 create index deliveries_open on deliveries (endpoint_id, due_at) where due_at is not null;
--- Without the id, so that whoever asks for a delivery by its id is never led through all of its endpoint's.
+-- The index does not include the id. With the id, PostgreSQL might use this index to find one
+-- delivery by endpoint and id, and then it would scan all deliveries of the endpoint.
 create index deliveries_of_endpoint on deliveries (endpoint_id, created_at desc);
 
--- Makes the partitions of a day unless they are there. Attaching, unlike creating in place, lets readers and writers go on.
+-- Creates the partitions of a day if they do not exist. `create table ... partition of` would block
+-- all reads and writes of the parent. Attaching a table does not block them. 0061 replaces this
+-- function.
 create function keep_day(day date) returns void language plpgsql as $$
 declare
   parent text;
@@ -96,7 +107,7 @@ begin
     name := parent || '_' || to_char(day, 'YYYYMMDD');
     if to_regclass(name) is not null then continue; end if;
     execute format('create table %I (like %I including all)', name, parent);
-    -- Rows of deliveries change two times each within moments.
+    -- The free space in a page is for updates: deliveries are updated soon after their insert.
     if parent = 'deliveries' then
       execute format('alter table %I set (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05)', name);
     end if;
@@ -104,7 +115,8 @@ begin
   end loop;
 end $$;
 
--- Drops the partitions of the days before `first_kept`; returns how many days.
+-- Drops the partitions of the days before `first_kept`. Returns the number of dropped days. 0003 and
+-- 0061 replace this function.
 create function drop_days(first_kept date) returns integer language plpgsql as $$
 declare
   partition record;

@@ -1,17 +1,19 @@
--- The sequence of the newest recorded fact of each source; null: not known. They count only while `numbered_sequence`
--- equals `last_sequence`: a process of the version before numbers events without writing them.
+-- The sequence of the newest recorded event of each source: the account and the finance service.
+-- null: unknown. These columns are valid only while `numbered_sequence` equals `last_sequence`:
+-- processes of release 0.1.0 raise `last_sequence` without writing them.
 alter table accounts add column account_sequence bigint;
 alter table accounts add column finance_sequence bigint;
 alter table accounts add column numbered_sequence bigint;
 
--- Facts that came before an older one of their account and source. Each is recorded when the missing ones are, or when it
--- has waited for too long.
+-- Events that arrived before an older event of their account and source. Since 0013, events also
+-- wait for older events of the other source. An event is recorded once the missing events are
+-- recorded, or once they are given up because it has waited too long or too many events wait.
 create table waiting_events (
   organization_id uuid not null,
   event_id uuid not null,
   server_id uuid not null,
   account_number text not null,
-  -- The event as JSON, as it was taken in.
+  -- The content of the event (`IncomingEvent`) as JSON.
   event text not null,
   waiting_since timestamptz not null default clock_timestamp(),
   primary key (organization_id, event_id)
@@ -19,8 +21,9 @@ create table waiting_events (
 create index waiting_events_of_account on waiting_events (server_id, account_number);
 create index waiting_events_by_age on waiting_events (waiting_since);
 
--- A day whose partition is in use is left to the next turn: waiting for its lock would hold up everybody who reads or
--- writes events meanwhile.
+-- Drops the partitions of the days before `first_kept`, as in 0001, but waits at most 500 ms for the
+-- locks of a partition. Later reads and writes of events wait behind a waiting drop. A partition that
+-- is in use is skipped, and a later call drops it. 0061 replaces this function.
 create or replace function drop_days(first_kept date) returns integer language plpgsql as $$
 declare
   partition record;

@@ -1,5 +1,5 @@
--- Entries of the audit log, each written in the transaction of its change. A row is gone once the
--- organization service has it in the log.
+-- Entries of the audit log. The transaction of a change inserts the entry. The row is deleted after
+-- the console service has recorded the entry.
 create table audit_outbox (
   id uuid primary key,
   entry json not null,

@@ -1,5 +1,6 @@
--- The events of each account, in the order of its organization's feed. A table of its own: an index of `events` would
--- stop the recording of events while it is built.
+-- The events of each account, by their position in the organization's feed. Events of release 0.1.0
+-- are missing. This is a separate table, because the recording of events would be blocked while an
+-- index on `events` is built.
 create table account_events (
   day date not null,
   server_id uuid not null,
@@ -12,7 +13,7 @@ create table account_events (
 
 select set_config('search_path', current_schema() || ', pg_temp', true);
 
--- As before, and with the partitions of account_events.
+-- The function of 0001, with the rights of 0033. It also creates the partition of `account_events`.
 create or replace function keep_day(day date) returns void language plpgsql security definer set search_path from current as $$
 declare
   parent text;
@@ -23,7 +24,7 @@ begin
     name := parent || '_' || to_char(day, 'YYYYMMDD');
     if to_regclass(name) is not null then continue; end if;
     execute format('create table %I (like %I including all)', name, parent);
-    -- Rows of deliveries change two times each within moments.
+    -- The free space in a page is for updates: deliveries are updated soon after their insert.
     if parent = 'deliveries' then
       execute format('alter table %I set (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05)', name);
     end if;
@@ -31,7 +32,7 @@ begin
   end loop;
 end $$;
 
--- As before, and with the partitions of account_events.
+-- The function of 0003, with the rights of 0033. It also drops the partitions of `account_events`.
 create or replace function drop_days(first_kept date) returns integer language plpgsql security definer
 set search_path from current as $$
 declare

@@ -63,7 +63,7 @@ it("missing events are counted and logged once, and only after the transaction i
   ]);
 });
 
-it("records batches one by one if the transaction of all fails, such as by the timeout of a statement", async () => {
+it("batches are recorded one by one if their common transaction fails, for example because a statement timed out", async () => {
   const serverId = randomUUID();
   const recorded: number[] = [];
   const recordEvents = createEventRecorder({
