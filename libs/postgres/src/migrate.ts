@@ -148,7 +148,9 @@ async function readFiles(options: MigrateOptions): Promise<MigrationFile[]> {
   return files;
 }
 
-/** The checksum that a database records for the file. Throws if more than comments was corrected. */
+/**
+ * The checksum that a database records for the file. Throws if more than comments was corrected.
+ */
 function checksumOf(file: string, text: string, corrected: CorrectedFile | undefined): string {
   if (corrected === undefined) return sha256(text);
   const statements = text.split("\n").filter((line) => !COMMENT_OR_EMPTY.test(line));

@@ -28,8 +28,8 @@ export interface AttemptOutcome {
   /**
    * End of the pause that the receiver requested by Retry-After of 429 or 503, in milliseconds
    * since 1970; null if the receiver requested no pause. A pause lasts 24 h at most. During the
-   * pause this process starts no delivery to the endpoint. If a running delivery succeeds, the pause
-   * continues. If a running delivery gets another Retry-After with a later end, the pause is
+   * pause this process starts no delivery to the endpoint. If a running delivery succeeds, the
+   * pause continues. If a running delivery gets another Retry-After with a later end, the pause is
    * extended. `dueAtMs` may be later than the end of the pause.
    */
   readonly pausedUntilMs: number | null;
