@@ -234,7 +234,11 @@ describe("the time of Get account state", () => {
   });
 
   it.each([
-    ["in the future", new Date(Date.now() + DAY_MS).toISOString(), /^must not be in the future: it is 20.*Z$/],
+    [
+      "in the future",
+      new Date(Date.now() + DAY_MS).toISOString(),
+      /^must not be in the future: the current time is 20.*Z$/,
+    ],
     ["before the account began", "2020-01-01T00:00:00Z", /^must not be before the account began: 20.*Z$/],
     ["in the year 1", "0001-01-01T00:00:00Z", /^must not be before the account began: 20.*Z$/],
   ])("is rejected: %s", async (_what, at, message) => {

@@ -305,7 +305,8 @@ describe("the readiness probe", () => {
 });
 
 /**
- * Uploads chunks without a length until the server closes the connection; the response may be lost.
+ * Uploads chunks without a length until the server responds or closes the connection. The response
+ * may be lost.
  */
 async function endlessUpload(): Promise<void> {
   const upload = httpRequest(`${url}/echo`, { method: "POST", headers: JSON_HEADERS });

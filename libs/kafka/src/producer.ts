@@ -269,7 +269,7 @@ class BatchingProducer implements Producer, GrowingProducer {
 
   /**
    * Called while this producer may not send: the messages of the queue wait. In the phase `moving`,
-   * a producer that is no source rejects them: most processes with such a producer end.
+   * a producer that is no source rejects them instead: its process usually exits in this phase.
    */
   #pause(brokerQueue: BrokerQueue): void {
     if (!this.#limits.isSource && this.#kafka.growth?.growth?.phase === "moving") {

@@ -28,8 +28,8 @@ const TOTALS = statement<{ currency: string; total: string; entries: number }>(
 );
 /**
  * Accounts whose balance differs from the sum of their transactions, from the sum of their entries,
- * or from the balance after their last transaction; or whose last sequence is not the number of
- * their transactions.
+ * or from the balance after their last transaction; or whose `transaction_sequence` is not the
+ * number of their transactions.
  */
 const WRONG_BALANCES = statement<{ account_number: string }>(
   "test_wrong_balances",

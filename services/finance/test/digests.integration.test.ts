@@ -28,13 +28,13 @@ const MADE_THROUGH = statement<{ made_through: string; after_account: string }>(
   "test_made_through",
   "select made_through::text, after_account from digest_servers where server_id = $1",
 );
-/** $1 server, $2 first day. The days that are already made still count as made. */
-// $1 server, $2 day: as if the digests of the day had never been made.
+/** $1 server, $2 day: as if the digests of the day had never been made. */
 const FORGET_DAY = statement<never>(
   "test_forget_day",
   `with counts as (delete from transaction_digest_counts where server_id = $1 and day = $2::date)
    delete from transaction_digests where server_id = $1 and day = $2::date`,
 );
+/** $1 server, $2 first day. The days that are already made still count as made. */
 const BEGAN_ON = statement<never>(
   "test_began_on",
   "update digest_servers set first_day = $2::date where server_id = $1",

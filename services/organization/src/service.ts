@@ -194,8 +194,9 @@ export async function startService(context: MainContext<Config>): Promise<void> 
 }
 
 /**
- * Runs before anything is recorded, because an entry is recorded in the month of its shard's epoch.
- * After a long stop of the service, this epoch can be in a past month.
+ * Runs before anything is recorded. An entry is recorded in the month of its shard's epoch. After a
+ * long stop of the service, this epoch can be in a past month, until {@link keepCreditMonths} has
+ * moved the shard into the current month.
  */
 async function startCreditMonths(context: MainContext<Config>, months: CreditMonths): Promise<void> {
   const { config, clock, logger } = context;

@@ -44,8 +44,8 @@ local function now_ms()
   return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
 
--- A bucket expires after the time in which an empty bucket becomes full, or up to this time later.
--- So most requests need not set the expiry of the bucket.
+-- A bucket expires after the time in which an empty bucket becomes full, or up to BUCKET_SPARE_MS
+-- later. So most requests need not set the expiry of the bucket.
 local BUCKET_SPARE_MS = 60000
 
 -- Takes a token and returns 0, or returns the milliseconds until the next token. Only a bucket with
@@ -173,7 +173,8 @@ local function record_outcomes(keys, args, first_key, first_arg, count, request,
         outcome = { 'mismatch' }
       elseif kept[2] == '1' and not is_unconfirmed then
         outcome = { 'duplicate', kept[5], has_token = kept[4] }
-      -- If the clock was set back, the record must not stay open until its former time.
+      -- If the clock was set back, the time `at` of the record is in the future. Without math.abs,
+      -- the record would stay open at least until that time.
       elseif math.abs(age) < open_ms and kept[4] ~= request then
         outcome = { 'open', age }
       else

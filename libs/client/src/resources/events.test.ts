@@ -21,7 +21,7 @@ function feed(): { events: EventsResource; calls: (string | undefined)[] } {
   return { events: new EventsResource({ request } as unknown as Transport), calls };
 }
 
-it("a list of some kinds of events continues after a page that has only other kinds", async () => {
+it("a list of some kinds of events continues after a page that covers only events of other kinds", async () => {
   const { events } = feed();
   const found = [];
   for await (const event of events.list({ kinds: ["risk.breached"] })) found.push(event.cursor);

@@ -167,7 +167,7 @@ export class FakeApi {
     const account = this.#account(serverId, accountNumber);
     const time = utcOf("at", searchParams.get("at"));
     const now = this.#state.now();
-    if (time > now) throw invalid("at", `must not be in the future: it is ${now}`);
+    if (time > now) throw invalid("at", `must not be in the future: the current time is ${now}`);
     if (time < account.createdAt) throw invalid("at", `must not be before the account began: ${account.createdAt}`);
     return ok({ state: accountStateAt(account, time) });
   }

@@ -62,8 +62,8 @@ export interface RuleVersion {
   readonly commandId: string | null;
   readonly activeFrom: string | null;
   /**
-   * For each rule id, the version that added the rule. A later version keeps the rule if it has a
-   * rule with the same id and type.
+   * For each rule id, the version that added the rule. If the next version has a rule with the same
+   * id and type, this entry stays, even if the rule's other fields change.
    */
   readonly since: ReadonlyMap<string, number>;
 }

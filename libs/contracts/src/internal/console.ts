@@ -15,8 +15,8 @@ import type { InternalRoutes } from "./route.ts";
 const NewPassword = z.object({ password: UserPassword.optional() });
 
 /**
- * Records as the operator's command line shows them. With `--json` it also prints fields of later
- * releases.
+ * Records as the operator's command line shows them. A console service of a later release may send
+ * more fields: these are kept, and the command line prints them with `--json`.
  */
 const OperatorUser = z.looseObject({
   userId: z.guid(),

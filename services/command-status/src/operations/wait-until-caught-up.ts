@@ -16,8 +16,8 @@ interface CatchUpDependencies {
 
 /**
  * Waits until every record that was published before the call is ingested, by any process. Returns
- * false if `deadlineMs` passes first. A sync of wallets relies on this function: afterwards it
- * reads all open commands from this service (architecture, 3.1).
+ * false if `deadlineMs` passes first. In a sync of wallets, the organization service waits for this
+ * function, then reads all open commands from command-status (architecture, 3.1).
  * @throws Error if a topic was deleted and created again: positions of the deleted topic say
  * nothing about the records of the new one.
  */

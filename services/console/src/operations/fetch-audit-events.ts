@@ -12,8 +12,8 @@ interface FetchAuditDependencies {
 }
 
 /**
- * Writes waiting events of a source into the audit log, and marks them as recorded in the source.
- * Returns the number of marked events. A repeated event is recorded once. A partly unreadable event
+ * Writes waiting events of a source into the audit log. Then lets the source mark these events as
+ * recorded, and returns their number. A repeated event is recorded once. A partly unreadable event
  * is recorded with its readable fields. An event without a readable id stays in the source.
  */
 export async function fetchAuditEvents(

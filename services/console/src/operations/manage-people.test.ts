@@ -34,7 +34,8 @@ const CHANGES: Readonly<Record<string, (dependencies: Dependencies) => Promise<u
 it.each(Object.keys(CHANGES))(
   "%s changes nothing if the person who requests it is no longer an owner",
   async (name) => {
-    // The transaction has no other method, so a call before the check of the owners fails the test.
+    // The transaction has no method except `lockOwners`, with which the owner is checked. So any
+    // other call before this check fails the test.
     const users = { lockOwners: () => Promise.resolve([randomUUID()]) };
     const store = { transaction: (work: (tx: PeopleTransaction) => unknown) => work({ users } as never) };
     const dependencies = { store, clock: systemClock } as unknown as Dependencies;

@@ -110,7 +110,11 @@ it("the state of an account can be read at the present time, and at the time of 
 
 it.each([
   ["missing", undefined, /./],
-  ["in the future", "2026-03-02T12:00:35.001Z", /^must not be in the future: it is 2026-03-02T12:00:30.000Z$/],
+  [
+    "in the future",
+    "2026-03-02T12:00:35.001Z",
+    /^must not be in the future: the current time is 2026-03-02T12:00:30.000Z$/,
+  ],
   [
     "before the creation",
     "2026-03-01T09:00:00.249Z",

@@ -37,7 +37,7 @@ export function accountState({
     const { at } = query;
     const nowMs = clock.nowMs();
     if (at > toIso(nowMs + MAX_CLOCK_AHEAD_MS)) {
-      return call.charge.reject(invalidTime(`must not be in the future: it is ${toIso(nowMs)}`));
+      return call.charge.reject(invalidTime(`must not be in the future: the current time is ${toIso(nowMs)}`));
     }
     await call.charge.read();
     // Finance and metrics do not know every account that exists.
@@ -71,8 +71,9 @@ async function lastEquity(
   { serverId, accountNumber, at }: Pick<AccountState, "serverId" | "accountNumber" | "at">,
 ): Promise<StoredEquity | null> {
   const atMs = Date.parse(at);
-  // A minute is over at `at` if it began 59,999 ms before `at` or earlier. `before` is exclusive:
-  // 1 ms later. It is not before 1970: no snapshot is older, and metrics rejects the year 0.
+  // `at` includes its whole millisecond, so a minute is over at `at` if it began 59,999 ms before
+  // `at` or earlier. `before` is exclusive, so it is 1 ms after the latest such beginning. `before`
+  // is never earlier than 1970: no snapshot is older, and metrics rejects the year 0.
   const before = toIso(Math.max(0, atMs - SNAPSHOT_MS + 2));
   const snapshot = await readLastSnapshot(organizationId, serverId, accountNumber, before);
   if (snapshot === null) return null;

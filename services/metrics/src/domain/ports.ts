@@ -93,9 +93,9 @@ export interface SnapshotStore {
   /** Returns the stored states by account key; accounts without a snapshot are missing. */
   states(accounts: readonly AccountRef[]): Promise<ReadonlyMap<string, AggregatorState>>;
   /**
-   * Stores minutes, in one or more transactions: the newest state of each account, and the
-   * snapshots and values of `endedHour` from `kept.firstMs` to before `kept.beforeMs`. Idempotent;
-   * skips deleted accounts.
+   * Stores minutes, in one or more transactions: the newest state of each account, the snapshots,
+   * and the hours that ended (`endedHour`). Skips snapshots and hours that begin before
+   * `kept.firstMs`, or at or after `kept.beforeMs`. Idempotent; skips deleted accounts.
    */
   write(minutes: readonly ClosedMinute[], kept: { readonly firstMs: number; readonly beforeMs: number }): Promise<void>;
   /** Creates the partitions of the days from `firstMs` to `lastMs` (starts of days, UTC). */

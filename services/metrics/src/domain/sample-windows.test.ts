@@ -43,7 +43,7 @@ describe("the store of the windows", () => {
     expect([window.first, window.last]).toEqual([3, 3]);
   });
 
-  it("returns valid WebSocket frames, as many as fit", () => {
+  it("returns valid WebSocket frames, as many as fit, but at least one", () => {
     const windows = new SampleWindows({ ...LIMITS, slabBytes: 4_096 });
     const window = windows.open();
     const long = "y".repeat(200);
@@ -58,7 +58,7 @@ describe("the store of the windows", () => {
     expect(windows.frames(window, 2, 10).next).toBe(3);
   });
 
-  it("drops the oldest samples of all accounts above the memory budget, but never an account's newest sample", () => {
+  it("drops the oldest samples of all accounts if the memory budget is exceeded, but never an account's newest sample", () => {
     const windows = new SampleWindows({ ...LIMITS, maxSamples: 300 });
     const quiet = windows.open();
     windows.append(quiet, sample(1, 0, "quiet 1"), 0);
@@ -112,7 +112,7 @@ describe("the store of the windows", () => {
     expect(windows.bytes).toBe(LIMITS.slabBytes);
   });
 
-  it("keeps what a plain list of each account would keep, or less above the memory budget, for any order of appends, closes and times", () => {
+  it("keeps the samples that a plain list of each account would keep, or fewer if the memory budget is exceeded, for any order of appends, closes and times", () => {
     const action = fc.oneof(
       {
         weight: 20,

@@ -24,8 +24,9 @@ const RECORD_FIELDS = 5;
 const RECORD_BYTES = RECORD_FIELDS * 8;
 const INITIAL_ADDRESSES = 4;
 /**
- * Maximum number of slabs that are freed when a new one is added. The newest samples of a freed
- * slab may fill another slab, so one freed slab is not always enough.
+ * Maximum number of slabs that are freed when a new one is added. The accounts' newest samples in a
+ * freed slab move to the newest slab. If they fill it, another slab is added. So one freed slab is
+ * not always enough.
  */
 const MAX_FREED_PER_NEW_SLAB = 4;
 
@@ -47,11 +48,11 @@ export interface WindowLimits {
 /** A sample with its position in the log. */
 export interface LoggedSample {
   readonly sequence: number;
-  /** The record's header `from`: position of the last valuation in the previous sample. */
+  /** Header `from` of the Kafka record: position of the last valuation in the previous sample. */
   readonly from: number;
   /** Position in `metrics.samples`. */
   readonly offset: number;
-  /** The record's time. */
+  /** Time of the Kafka record. */
   readonly atMs: number;
   /** The frame, without its WebSocket header. */
   readonly payload: Buffer;

@@ -3,8 +3,8 @@ import { assertDefined, backOffMs, BREAKER_FAILURES } from "@kapi/kernel";
 import type { LeasedDelivery, Capacity } from "../domain/ports.ts";
 
 /**
- * Maximum number of waiting and running deliveries of one endpoint in memory. If the endpoint has
- * more slots than this, their number is the maximum.
+ * Maximum number of waiting and running deliveries of one endpoint in memory. An endpoint with more
+ * slots than this number may have one delivery in memory for each of its slots.
  */
 const MAX_WAITING_PER_ENDPOINT = 256;
 /**
@@ -82,13 +82,13 @@ export interface AttemptResult {
 
 /**
  * One queue per endpoint, served in turn, so that one endpoint does not delay others. Each endpoint
- * has a few slots; a failing endpoint has one slot, with pauses. Deliveries beyond the number that
- * an endpoint will soon send stay in the database.
+ * may use a few slots at a time; a failing endpoint may use one slot, with pauses. Deliveries
+ * beyond the number that an endpoint will soon send stay in the database.
  *
  * Hanging endpoints cannot keep all slots for long. Once half of all slots are in use, each further
- * slot goes to an endpoint without a slot. While failing endpoints have half of all slots, no
+ * slot goes to an endpoint that uses no slot. While failing endpoints use half of all slots, no
  * failing endpoint gets a further slot. Once half of the slots of an organization are in use, each
- * further slot goes to one of its endpoints without a slot.
+ * further slot goes to an endpoint of the organization that uses no slot.
  */
 export class EndpointQueues {
   readonly #queues = new Map<string, EndpointQueue>();

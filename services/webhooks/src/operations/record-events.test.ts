@@ -56,7 +56,8 @@ it("missing events are counted and logged once, and only after the transaction i
   await recordEvents([event]);
   expect(measured.total(METRIC, { reason: "overdue" })).toBe(3);
   expect(measured.total(METRIC, { reason: "too_many" })).toBe(1);
-  // The number of missing events is unknown, so they count as 1.
+  // For `other_source`, `first` and `last` are sequences of the trading server. The number of
+  // missing events is unknown, so the whole range counts as 1.
   expect(measured.total(METRIC, { reason: "other_source" })).toBe(1);
   expect(lines.map((line) => JSON.parse(line) as object)).toEqual([
     expect.objectContaining({ level: expect.anything() as unknown, gaps: 3, missing }),
@@ -85,6 +86,7 @@ it("batches are recorded one by one if their common transaction fails, for examp
   expect(recorded).toEqual([2, 1]);
   const [known, tooLarge] = await Promise.allSettled([recordEvents(events(1)), recordEvents(events(3))]);
   expect([known.status, tooLarge.status]).toEqual(["rejected", "rejected"]);
-  // The first batch is recorded: its repeat is recognized.
+  // The first batch is recorded, although its call is rejected too. When the caller repeats the
+  // batch, the store recognizes its events.
   expect(recorded).toEqual([2, 1, 1]);
 });

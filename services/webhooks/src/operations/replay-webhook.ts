@@ -26,8 +26,9 @@ export async function replayWebhook(
     kinds: kinds ?? endpoint.kinds ?? DEFAULT_WEBHOOK_KINDS,
     sinceMs: Date.parse(since),
     untilMs: until === undefined ? null : Date.parse(until),
-    // Not the time: the clock of another process that records events may be ahead. And a recording
-    // that began before the endpoint was enabled may still be running.
+    // A position, not the time: the clock of another process that records events may be ahead.
+    // `settledPosition` waits for running recordings. A recording that began before the endpoint
+    // was enabled starts no delivery to the endpoint, so the replay must include its events.
     upTo: await events.settledPosition(name.organizationId),
   };
   const count = await events.countForReplay(replay, MAX_REPLAY_EVENTS + 1);

@@ -15,7 +15,7 @@ import type { IncomingEvent } from "../domain/events.ts";
 
 export type { EndpointName };
 
-/** Retry-After, in seconds, of the save of an endpoint above the organization's share. */
+/** Retry-After, in seconds, if an organization saves too many endpoints at the same time. */
 const RETRY_AFTER_SECONDS = "1";
 
 /** Dependencies of the operations behind the internal routes. */

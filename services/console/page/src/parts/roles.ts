@@ -1,4 +1,7 @@
-/** Names of roles, and the roles with each permission: for people whose role lacks a permission. */
+/**
+ * Names of roles, and the roles that have each permission. If the role of a person lacks a
+ * permission, the page names the roles that have it.
+ */
 import type { ConsolePermission, ConsoleRole } from "../api/shapes.ts";
 
 /** The name of each role within a sentence. */

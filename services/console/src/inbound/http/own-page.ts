@@ -16,8 +16,8 @@ export function requireOwnOrigin(request: FastifyRequest): void {
 }
 
 /**
- * Throws 403 as {@link requireOwnOrigin}, and without the CSRF token of the session, which only the
- * console's own page can read.
+ * Throws 403 if {@link requireOwnOrigin} does, or if the request does not have the CSRF token of
+ * the session. Only the console's own page can read this token.
  */
 export function requireCsrfToken(request: FastifyRequest, csrfToken: string): void {
   requireOwnOrigin(request);

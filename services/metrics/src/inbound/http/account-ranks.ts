@@ -3,7 +3,10 @@ import { type FastifyInstance, serve } from "@kapi/http";
 
 import type { AccountRanks } from "../../domain/ports.ts";
 
-/** Registers the routes for lists of accounts by stored values, and for the equity of servers. */
+/**
+ * Registers three routes: for a list of accounts that is sorted and filtered by stored values, for
+ * the stored values of given accounts, and for the equity of servers.
+ */
 export function registerAccountRankRoutes(app: FastifyInstance, ranks: AccountRanks): void {
   serve(app, METRICS_ROUTES.rankAccounts, async ({ params: { serverId }, body }) => {
     const [accounts, total] = await Promise.all([

@@ -1,8 +1,8 @@
 /**
  * Moves accounts and templates to the partitions of their keys, after `trading.valuations` has
- * grown (decisions, 28). The topic grew only after every valuation in the log was compared. So
- * active versions of rules apply to every valuation that is still to be read: from offset 0 of the
- * account's new partition.
+ * grown (decisions, 28). The topic grew only after every valuation in the log was compared with the
+ * rules. So active versions of rules apply to every valuation that is still to be read: from offset
+ * 0 of the account's new partition.
  */
 import { column } from "@kapi/commands";
 import { accountKey, TOPICS } from "@kapi/contracts";
