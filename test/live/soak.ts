@@ -55,7 +55,7 @@ const STUCK_MS = 60_000;
 const MAX_REST_MS = 8_000;
 /** Maximum time until a killed process restarts. */
 const MAX_DOWN_MS = 3_000;
-/** Maximum time for which a process stays paused after other processes do its work. */
+/** Maximum time for which a process stays paused after other processes have taken over its work. */
 const MAX_BEYOND_MS = 5_000;
 /** A windows process is chosen by a number from 0 to this, modulo the number of processes. */
 const MAX_WINDOWS_INSTANCE = 5;
@@ -235,7 +235,7 @@ cuts                     ${total(({ counts }) => counts.cuts)}, connections ${to
 closed by the server     ${[...closes].map(([code, count]) => `${code}: ${count}`).join(", ")}
 disturbances             ${done.join(", ")}
 samples in the log       ${witness.accepted} accepted, ${witness.refused} rejected, ${witness.unchanged} unchanged valuations
-samples checked          ${total(({ counts }) => counts.samples)} at clients, each with its interval's minimum
+samples checked          ${total(({ counts }) => counts.samples)} at clients, including the field intervalMinimumEquity
 replays truncated        ${total(({ counts }) => counts.truncated)}, gaps announced to slow readers ${total(({ counts }) => counts.gaps)}, notices from a process behind the client ${total(({ counts }) => counts.behind)}
 client library           ${programs
     .map(({ counts }) =>

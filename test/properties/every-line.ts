@@ -22,8 +22,9 @@ const UNBILLED = new Set([401, 402, 403, 429]);
 
 /**
  * - A command with response 202 has one line with the price of the command. The line has the
- *   command's operation, and the id of one of the requests with the command's key. A line whose
- *   entry was lost may have no request id: then command-status reported the reservation.
+ *   command's operation, and the id of one of the requests with the command's key. If the usage
+ *   entry of the line was lost, the line may be made from the data of the command. It then has no
+ *   request id.
  * - The response of any other request names the price of {@link priceOf}. The lines of the request
  *   have its request id and operation, and their credits add up to this price. A change that its
  *   owner rejected has at most three lines: the charge, its refund and the read price. Any other

@@ -96,7 +96,7 @@ const RULES: readonly Rule[] = [
 export function migrationFaults(
   root: string,
   options: {
-    /** Files that are older than these rules: the SHA-256 of their bytes, by path. */
+    /** Files that are older than these rules: the SHA-256 that databases record, by path. */
     readonly baseline: Readonly<Record<string, string>>;
     /** Released versions. */
     readonly released: ReadonlySet<string>;

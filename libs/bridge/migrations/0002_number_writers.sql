@@ -1,3 +1,4 @@
--- The number of the process that may write. Each start raises it; a write of an earlier process finds another number, and
--- stores nothing.
+-- The number of the only process that may write. Each process raises the number when it starts, and
+-- the new number is its own. A later write of an earlier process finds another number and stores
+-- nothing.
 alter table progress add column writer bigint not null default 0;

@@ -1,5 +1,7 @@
--- Ends a unit whose command another transaction has moved on since the unit read it. An error, so that the commit that is
--- already under way behind the statement is refused; with the code of what may be tried again at once.
+-- Called by the statement that writes a unit, if another transaction has changed one of the unit's
+-- commands since the unit read them. The process sends the commit right after this statement,
+-- without waiting for the result. The error makes PostgreSQL roll the transaction back at that
+-- commit. The code `serialization_failure` makes the process retry the unit at once.
 create function refuse_stale_unit() returns text language plpgsql as $$
 begin
   raise exception 'a command was moved on by another transaction' using errcode = 'serialization_failure';

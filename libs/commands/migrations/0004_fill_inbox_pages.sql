@@ -1,4 +1,5 @@
--- A change of state is a change of `command_inbox_open`, so the new version of a row gains nothing
--- by being in the same page, and room that is left for it is never used. Full pages take 160 bytes
--- for a final command, not 215.
+-- A fillfactor below 100 leaves space in each page for HOT updates: new row versions without new
+-- index entries. But the index `command_inbox_open` has a condition on `status`. So an update that
+-- changes `status` is never a HOT update, and the space brings nothing. A final command took 215
+-- bytes before this change, and 160 bytes with full pages.
 alter table command_inbox set (fillfactor = 100);

@@ -2,7 +2,7 @@ import { assert } from "@kapi/kernel";
 
 /** PostgreSQL truncates longer names, so two statements could share a name. */
 const MAX_NAME_BYTES = 63;
-/** A statement that starts with `select` only reads. Any other may write, also `with … select`. */
+/** Statements that start with `select` count as reads. Others may write, also `with … select`. */
 const READS = /^\s*select\b/i;
 
 /**
@@ -24,8 +24,9 @@ export interface Statement<Row> {
 }
 
 /**
- * Declares a statement. In a process, a name must always have the same text. A `select` must not
- * call a function that writes.
+ * Declares a statement. In a process, a name must always have the same text. In a transaction, a
+ * `select` must not call a function that writes: reads do not wait for the answer to `begin`. If
+ * `begin` failed, the write would be committed without the transaction.
  */
 export function statement<Row>(
   name: string,

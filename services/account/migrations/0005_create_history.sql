@@ -1,9 +1,13 @@
--- How far the events of an account are booked, and how many records that came to. Booking, rebuilding and deleting lock
--- the account's row of `accounts` first, so this row needs no lock of its own.
+-- How far the trading events of an account are booked, and the resulting number of records of each
+-- kind. An account without booked events has no row, unless it is being deleted. Booking, a rebuild
+-- and a deletion lock the account's row in `accounts` first, so the row here needs no separate
+-- lock.
 create table feeds (
   server_id uuid not null,
   account_number text not null,
-  -- Sequence of the trading server's last event that is booked.
+  -- Sequence of the last booked event, as the trading server numbers the account's events.
+  -- 9007199254740991: the account is being deleted without its last events, because they could not
+  -- be booked.
   booked_sequence bigint not null check (booked_sequence >= 0),
   order_count bigint not null check (order_count >= 0),
   position_count bigint not null check (position_count >= 0),
@@ -13,20 +17,23 @@ create table feeds (
 )
 with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05);
 
--- Accounts of which an event was seen whose predecessors are not booked yet, or which is not known here yet.
+-- Accounts whose next events are missing or cannot be booked yet, for example because the account
+-- has no row in `accounts` yet.
 create table feed_gaps (
   server_id uuid not null,
   account_number text not null,
-  -- Booked up to here the gap is closed.
+  -- The gap is closed when all events up to this sequence are booked.
   needed_sequence bigint not null,
   attempts integer not null default 0,
+  -- When the missing events are next read from the trading server's history.
   retry_at timestamptz not null default now(),
   primary key (server_id, account_number)
 );
 create index feed_gaps_due on feed_gaps (retry_at);
 
--- The records of an account are numbered by kind, from 1 without a gap, in the order in which they came into being. So a
--- page of the list is a range of numbers, and their count is the last number: neither depends on how many there are.
+-- Orders, positions and deals. In each table the records of an account have numbers (`n`) from 1
+-- without a gap, in the order of their creation. So a page of a list is a range of numbers, and the
+-- number of records is the highest number. Both cost the same for any number of records.
 create table orders (
   server_id uuid not null,
   account_number text not null,
@@ -87,16 +94,18 @@ create table deals (
 );
 create index deals_time on deals (server_id, account_number, executed_at, n);
 
--- What a rebuild has read from the trading server so far, account by account, until it takes the place of the rows
--- above. The same shapes: both are written by the same code. Stays over a restart of the rebuild.
+-- The history that a rebuild has read from the trading server so far. When the history of an
+-- account is complete, it replaces the account's rows in the tables above. The columns are the
+-- same, because the same code writes both. The rows survive a restart of the rebuild.
 create table staged_feeds (like feeds including all);
 create table staged_orders (like orders including all);
 create table staged_positions (like positions including all);
 create table staged_deals (like deals including all);
 
--- Rebuilds of whole servers that have not ended: the accounts up to this number are done.
+-- Unfinished rebuilds of whole servers.
 create table rebuilds (
   server_id uuid primary key,
+  -- The accounts up to this account number are done.
   done_through text not null,
   started_at timestamptz not null default now()
 );

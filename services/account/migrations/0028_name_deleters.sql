@@ -1,5 +1,6 @@
--- Who asked for the immediate deletion, as `<type>/<id>`; null for a queued one, and where a gateway of
--- release 0.1.0 passed it on.
+-- The caller of the immediate deletion, as `<type>/<id>`. Null: the account is not being deleted,
+-- the deletion was queued, or a gateway of release 0.1.0 forwarded the request without its caller.
 alter table accounts add column deletion_created_by text;
--- How many of the service's own tries in a row booked none of the last events of an account that is being deleted.
+-- The service itself resumes an unfinished deletion. This is the number of its attempts in a row
+-- that failed to book the account's last events, and booked none of them.
 alter table accounts add column deletion_stalls integer not null default 0;

@@ -1,5 +1,7 @@
--- One row per command. Its message and its events arrive on different topics, in any order: the fields of the message are
--- null until it has arrived (`created_at` tells), and `version` 0 means that no event has.
+-- One row per command. The command message and the command events arrive on different topics, in
+-- any order. `created_at` and the other columns of the message are null until the message arrives.
+-- `version` is 0 until the first event arrives. Since 0007 this table is a partition of
+-- `commands_by_month`: it has the commands that were stored before `monthly_from`.
 create table commands (
   command_id uuid primary key,
   organization_id uuid not null,
@@ -8,24 +10,26 @@ create table commands (
   managed_account_id uuid,
   operation text not null,
 
-  -- From the message.
+  -- From the command message. null: it has not arrived.
   request_id text,
   idempotency_key text,
   fingerprint text,
-  -- Names the key of its generated passwords, so that the repeat of a reset shows the one that was set.
+  -- Id of the key that derives the generated passwords of the command. The repeat of a password
+  -- reset derives the same password again. null: the command has no generated password.
   derivation_key_id text,
-  -- `json`, not `jsonb`: the text is handed on as it came, and never searched.
+  -- `json`, not `jsonb`: responses contain the text as it was stored.
   payload json,
   reserved_credits integer,
   created_at timestamptz,
   deadline_at timestamptz,
 
-  -- From the event with the highest version.
+  -- From the command event with the highest version.
   version integer not null,
   status text not null,
   attempts integer not null,
   result json,
-  -- Told without reading the result: an export's has up to 4 MB, and what is read together must stay small.
+  -- Size of the result, known without reading the result. The result of an export has up to 4 MB,
+  -- and the total size of the results in one read is limited.
   result_bytes integer generated always as (octet_length(result::text)) stored,
   error_code text,
   error_message text,
@@ -33,10 +37,12 @@ create table commands (
   completed_at timestamptz
 ) with (fillfactor = 80);
 
--- The commands of an organization that still hold a reservation.
+-- Finds the commands of an organization that are not final: their credits are still reserved. 0002
+-- replaces this index.
 create index commands_open on commands (organization_id) where status in ('queued', 'leased');
 
--- How far each partition has been taken in; written in the statement that takes it in.
+-- How far each partition of a topic is ingested: all records below the offset `next_offset` are.
+-- The statement that ingests a batch also raises the position.
 create table positions (
   topic text not null,
   partition integer not null,

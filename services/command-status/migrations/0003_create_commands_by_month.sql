@@ -1,31 +1,33 @@
--- Commands by the month in which they were first seen, so that old months go without touching the
--- rest, and the ids of all commands for good (README, "Storage").
+-- Details of commands in one partition per month, so that an old month can be dropped without
+-- touching other rows. The month of a command is the month in which its first record was ingested.
+-- The ids of all commands are kept forever (README, "Storage").
 
--- A row per command, for good. Whoever inserts it first decides the month that holds the command's
--- details.
+-- One row per command, kept forever. The statement that inserts the row decides the month of the
+-- command's details. All later statements read the month from the row.
 create table command_ids (
   command_id uuid primary key,
   organization_id uuid not null,
   server_id uuid not null,
-  -- Of the message; null until it has arrived.
+  -- From the command message. null: it has not arrived.
   created_at timestamptz,
-  -- The first day of the month (UTC) by the database's clock; '0001-01-01': the table of the
-  -- releases before.
+  -- The first day of the month, in UTC by the database's clock. '0001-01-01': the details are in
+  -- `commands`, the table of release 0.1.0.
   month date not null,
   operation text not null,
-  -- From the message, as `created_at`.
+  -- From the command message. null: it has not arrived.
   idempotency_key text,
   fingerprint bytea,
   derivation_key_id text,
-  -- Written when the details are about to be dropped, and only where they differ from 'succeeded'
-  -- and 1.
+  -- The outcome of the command, copied before the month of its details is dropped. After that, null
+  -- in `status` means 'succeeded', and null in `attempts` means 1.
   status text,
   attempts integer,
   error_code text
 );
 
--- As `commands`, in the same order of columns. Partitions of months leave out what `command_ids`
--- has: key, fingerprint and derivation key.
+-- The details of commands: the columns of `commands`, in the same order, and the month.
+-- `idempotency_key`, `fingerprint` and `derivation_key_id` have values only in the partition
+-- `commands`. In the partitions of months they are null, because `command_ids` has them.
 create table commands_by_month (
   command_id uuid not null,
   organization_id uuid not null,
@@ -53,7 +55,8 @@ create table commands_by_month (
   messages integer not null default 0,
   month date not null
 ) partition by range (month);
--- No primary key: the table of the releases before, which becomes a partition, has one already.
+-- Not a primary key: then the partitions would need the same primary key, but `commands` already
+-- has the primary key `command_id`.
 create unique index commands_by_month_place on commands_by_month (month, command_id);
 create index commands_by_month_of_server on commands_by_month (server_id, created_at desc, command_id desc)
   include (operation) where created_at is not null;
@@ -69,8 +72,8 @@ create index commands_by_month_unsuccessful
 create index commands_by_month_open on commands_by_month (organization_id, server_id, created_at desc, command_id desc)
   where status in ('queued', 'leased');
 
--- As `command_counts`. `day` is that of `created_at`, which may lie before the month in which the
--- command was first seen.
+-- The number of listed commands, as in `command_counts`. `day` is the day (UTC) of `created_at`. It
+-- can be before the month, because the first record of a command is ingested after `created_at`.
 create table command_counts_by_month (
   organization_id uuid not null,
   server_id uuid not null,
@@ -82,31 +85,33 @@ create table command_counts_by_month (
 create unique index command_counts_by_month_place
   on command_counts_by_month (organization_id, server_id, day, operation, month);
 
--- The tables of the releases before become the partitions of '0001-01-01'.
+-- The tables of release 0.1.0 become the partitions of the month '0001-01-01' (0007).
 alter table commands add column month date not null default '0001-01-01';
--- contract: 0.1.0 leaves the column to its default, which fulfils the check
+-- contract: 0.1.0 does not write the column, so its rows get the default, which passes the check
 alter table commands add constraint commands_month check (month = '0001-01-01') not valid;
 alter table command_counts add column month date not null default '0001-01-01';
--- contract: 0.1.0 leaves the column to its default, which fulfils the check
+-- contract: 0.1.0 does not write the column, so its rows get the default, which passes the check
 alter table command_counts add constraint command_counts_month check (month = '0001-01-01') not valid;
 
--- One row: where new commands go.
+-- One row: the month into which new commands are stored.
 create table command_placement (
   is_only_row boolean primary key default true check (is_only_row),
-  -- Until then new commands go to the tables of the releases before, whose processes may still run.
+  -- Before this time, new commands are stored in the tables of release 0.1.0, because processes of
+  -- that release may still run. From this time on, they are stored in the current month.
   monthly_from timestamptz not null,
-  -- Commands of the old table up to this id have their row in `command_ids`; null: none yet.
+  -- Backfill of `command_ids`: the commands in `commands` up to this id have a row in
+  -- `command_ids`. null: the backfill has not begun.
   filled_to uuid,
-  -- All of them have.
+  -- Whether the backfill is complete.
   is_filled boolean not null
 );
 
--- The month of a command that is first seen now.
+-- The month of a command whose first record is ingested now.
 create function current_command_month() returns date language sql stable
   return date_trunc('month', now() at time zone 'UTC')::date;
 
--- Makes the partitions of a month unless they are there. Attaching, unlike creating in place, lets
--- readers and writers go on.
+-- Creates the partitions of a month if they do not exist. `create table ... partition of` would
+-- block all reads and writes of the parent. Attaching a table does not block them.
 create function keep_command_month(month date) returns void language plpgsql as $$
 declare
   parent text;
@@ -115,17 +120,19 @@ begin
   perform pg_advisory_xact_lock(hashtext(current_schema() || ' command months'));
   foreach parent in array array['commands_by_month', 'command_counts_by_month'] loop
     name := replace(parent, '_by_month', '_' || to_char(month, 'YYYYMM'));
-    -- Not to_regclass: what it found missing before the wait, it may still remember as missing.
+    -- Not to_regclass: PostgreSQL may have cached before the wait for the lock that the table does
+    -- not exist.
     continue when exists (select from pg_class where relname = name and relnamespace = current_schema()::regnamespace);
     execute format('create table %I (like %I including all)', name, parent);
-    -- Each row changes twice within moments.
+    -- The free space in a page is for updates: most rows are updated soon after their insert.
     execute format('alter table %I set (fillfactor = %s)', name, case parent when 'commands_by_month' then 80 else 50 end);
     execute format('alter table %I attach partition %I for values from (%L) to (%L)', parent, name, month,
       (month + interval '1 month')::date);
   end loop;
 end $$;
 
--- The months whose details are there, the oldest first, each with the name of its partition.
+-- The months whose details still exist, oldest first, each with the name of its partition of
+-- `commands_by_month`.
 create function attached_command_months() returns table (month date, partition name) language sql stable as $$
   select case when relname = 'commands' then date '0001-01-01' else to_date(substr(relname, 10), 'YYYYMM') end, relname
   from pg_inherits join pg_class on pg_class.oid = inhrelid
@@ -133,16 +140,17 @@ create function attached_command_months() returns table (month date, partition n
   order by 1
 $$;
 
--- The months that may be dropped: everything in them was first seen more than `kept` months before
--- the current month.
+-- The months that are past the retention: more than `kept` months before the current month. The
+-- month '0001-01-01' has commands up to `monthly_from`, so `monthly_from` counts for it. It is
+-- never past the retention before the backfill of `command_ids` is complete.
 create function past_command_months(kept integer) returns setof date language sql stable as $$
   select month from attached_command_months() cross join command_placement
   where current_command_month() - kept * interval '1 month'
     > case when month > '0001-01-01' then month when is_filled then monthly_from at time zone 'UTC' end
 $$;
 
--- Gives rows of `command_ids` to the next `piece` commands of the old table; returns whether there
--- are more.
+-- Backfills `command_ids` from the next `piece` commands of `commands`, the table of release 0.1.0.
+-- Returns whether more commands may follow. Does nothing before `monthly_from`.
 create function fill_command_ids(piece integer) returns boolean language plpgsql as $$
 declare
   placement command_placement;
@@ -161,8 +169,8 @@ begin
     select command_id, organization_id, server_id, created_at, month, operation, idempotency_key,
       case when fingerprint ~ '^([0-9a-f]{2})+$' then decode(fingerprint, 'hex') end, derivation_key_id
     from part order by command_id
-    -- Of a command whose event this release took in, the release before may have taken in the
-    -- message.
+    -- A later release has ingested an event of the command and inserted the row. Release 0.1.0 has
+    -- ingested the message into `commands`. So the row lacks the fields of the message.
     on conflict (command_id) do update set created_at = excluded.created_at, idempotency_key = excluded.idempotency_key,
       fingerprint = excluded.fingerprint, derivation_key_id = excluded.derivation_key_id
       where known.created_at is null
@@ -172,7 +180,7 @@ begin
   return found = piece;
 end $$;
 
--- Whether a command of a month is not final.
+-- Whether a month has a command that is not final.
 create function has_open_commands(month date) returns boolean language plpgsql stable as $$
 declare
   partition name := (select m.partition from attached_command_months() m where m.month = has_open_commands.month);
@@ -182,9 +190,9 @@ begin
   return is_open;
 end $$;
 
--- Writes into `command_ids` what is kept of the commands in some pages of a month that will be
--- dropped; returns the page to go on with, or null at the end. What was written before is left
--- alone, so it may be repeated.
+-- Copies the outcomes of commands into `command_ids` before the details of their month are dropped.
+-- Reads `pages` pages of the month's table, beginning with `first_page`. Returns the next page, or
+-- null at the end. A repeat changes nothing: outcomes that are already copied are skipped.
 create function keep_command_outcomes(month date, first_page bigint, pages integer) returns bigint
 language plpgsql as $$
 declare
@@ -208,9 +216,9 @@ begin
   return first_page + pages;
 end $$;
 
--- Drops the details of a month: 'dropped'; 'open' where a command in it is not final; 'used' where
--- a statement under way holds it. Waiting longer for its lock would hold up everybody who reads or
--- writes commands meanwhile.
+-- Drops the details and the counts of a month. Returns 'dropped'; 'open' if a command of the month
+-- is not final; 'used' if running statements still lock a table after 100 ms. It does not wait
+-- longer, because later reads and writes of commands wait behind it.
 create function drop_command_month(month date) returns text language plpgsql as $$
 declare
   partition name := (select m.partition from attached_command_months() m where m.month = drop_command_month.month);

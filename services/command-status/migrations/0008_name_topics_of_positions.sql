@@ -1,4 +1,5 @@
--- The id that Kafka gave the topic of a position: a topic that is deleted and made again has
--- another one, and positions of the deleted one say nothing about it. Null until a process of this
--- release has read the partition.
+-- Kafka's id of the topic that the position belongs to. A topic that is deleted and created again
+-- has a new id, and a position of the deleted topic is not valid for the new one. null: not stored
+-- yet. A consumer of a later release than 0.1.0 stores the id at its first batch after an
+-- assignment.
 alter table positions add column topic_id uuid;

@@ -1,7 +1,7 @@
--- Release 0.1.0 stores new commands in `commands` and knows no `command_ids`. From `monthly_from`
--- on this release would not find them, so 0.1.0 is refused (docs/upgrades.md). This release writes
--- the row of `command_ids` earlier in the same statement; the function sees it because it is
--- volatile.
+-- Release 0.1.0 stores new commands in `commands`, without a row in `command_ids`. From
+-- `monthly_from` on, later releases would not find these commands. So the trigger rejects the
+-- inserts of release 0.1.0 (docs/upgrades.md). Later releases insert the row of `command_ids`
+-- earlier in the same statement. The function sees this row because the function is volatile.
 create function refuse_commands_of_earlier_release() returns trigger language plpgsql volatile as $$
 begin
   if now() >= (select monthly_from from command_placement)

@@ -1,5 +1,7 @@
--- Months are made and dropped by functions of the schema's owner: the role of the service has
--- no right to change tables. They find the names of this schema alone, whatever a caller says.
+-- The role of the service may not create or drop tables. So the functions that create and drop the
+-- partitions of months run with the rights of their owner, the role that runs the migrations. They
+-- keep the `search_path` that is set here, so a caller cannot make them use tables of another
+-- schema.
 select set_config('search_path', current_schema() || ', pg_temp', true);
 alter function keep_command_month(date) security definer set search_path from current;
 alter function drop_command_month(date) security definer set search_path from current;

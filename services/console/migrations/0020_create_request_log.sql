@@ -1,9 +1,9 @@
--- Requests of the management API, and handshakes of the live stream. Partitioned by day (UTC), so
--- that expired days are dropped without reading them.
+-- The request log: requests of the management API, and handshakes of the live stream. Partitioned
+-- by UTC day, so that expired days are dropped without reading their rows.
 create table requests (
   day date not null,
   organization_id uuid not null,
-  -- UUIDv7: its time is `at`.
+  -- A UUIDv7 whose time is `at`.
   id uuid not null,
   at timestamptz not null,
   request_id text not null,
@@ -22,8 +22,9 @@ create table requests (
   command_id uuid,
   primary key (organization_id, id, day)
 ) partition by range (day);
--- Each filter has its index, in the order of the list. The primary key has another order, so that no plan reads all
--- requests of an organization for a rare value.
+-- Each filter of the list has an index in the order of the list, newest first. The primary key has
+-- another order. Otherwise the planner could read all requests of an organization by the primary
+-- key to find a rare value.
 create index requests_by_time on requests (organization_id, at desc, id desc);
 create index requests_by_status on requests (organization_id, status, at desc, id desc);
 create index requests_by_code on requests (organization_id, error_code, at desc, id desc) where error_code is not null;
@@ -33,18 +34,22 @@ create index requests_by_server on requests (organization_id, server_id, account
   where server_id is not null;
 create index requests_by_request_id on requests (organization_id, request_id, at desc, id desc);
 
--- Numbers of requests of a minute that were not logged, one row for each record that reports some.
+-- Numbers of requests that were left out of the request log, by organization and minute. A row has
+-- the numbers of one minute from one record of api.requests. The id of the record is in the primary
+-- key, so a record that Kafka delivers twice counts once.
 create table omitted_requests (
   day date not null,
   organization_id uuid not null,
   minute timestamptz not null,
   record_id uuid not null,
+  -- Successful reads.
   reads integer not null,
+  -- Changes and failed requests.
   others integer not null,
   primary key (organization_id, minute, record_id, day)
 ) partition by range (day);
 
--- Numbers of stored requests, which limit an organization's requests of one day.
+-- Numbers of stored requests of an organization and a day. REQUEST_LOG_PER_DAY limits them.
 create table request_days (
   organization_id uuid not null,
   day date not null,
@@ -52,7 +57,8 @@ create table request_days (
   primary key (organization_id, day)
 ) with (fillfactor = 70);
 
--- The last use of each key, also after its requests are dropped.
+-- The last use of each management key. A row stays after the requests of the key are dropped, and
+-- changes at most once a minute.
 create table key_uses (
   key_id text primary key,
   organization_id uuid not null,
@@ -60,9 +66,13 @@ create table key_uses (
   address text
 ) with (fillfactor = 70);
 
+-- The functions below run with the rights of their owner (`security definer`), because the
+-- service's role may be unable to create and drop tables. They keep this search_path. With pg_temp
+-- last, no temporary table of a caller is used in place of a table of this schema.
 select set_config('search_path', current_schema() || ', pg_temp', true);
 
--- Creates the partitions of a day. Attaching, unlike creating in place, does not stop readers and writers.
+-- Creates the partitions of a day, unless they exist. Each is created as a table and then attached:
+-- `create table … partition of` would lock the parent table against readers and writers.
 create function keep_request_day(day date) returns void language plpgsql security definer set search_path from current as $$
 declare
   parent text;
@@ -77,7 +87,8 @@ begin
   end loop;
 end $$;
 
--- Drops the days before `first_kept`; returns their number. A day that is in use is dropped later.
+-- Drops the partitions of days before `first_kept`, and returns the number of days whose requests
+-- were dropped. A partition that other transactions use for 500 ms stays until a later call.
 create function drop_request_days(first_kept date) returns integer language plpgsql security definer
 set search_path from current as $$
 declare

@@ -1,5 +1,6 @@
--- Accounts that were deleted for good. Their rows stay, because money's book is never erased, but no reader sees them any
--- more. A row may name an account that the ledger never saw: it was deleted before its first event came.
+-- Accounts that were deleted. Their rows in the ledger are never erased, but reads by callers no
+-- longer show them. The ledger may not know the account of a row, because the account was deleted
+-- before its first trading event arrived.
 create table deleted_accounts (
   server_id uuid not null,
   account_number text not null,

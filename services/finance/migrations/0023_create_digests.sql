@@ -1,8 +1,9 @@
--- When the account was opened on its trading server; null where an earlier release booked it.
+-- When the account was created on its trading server. null: release 0.1.0 booked the creation.
 alter table ledger_accounts add column opened_at timestamptz;
 
--- The digest of the transactions of an account on a day in UTC, and its balance at the end of the
--- day. Every account has one for each day, also without a transaction.
+-- Daily digests: the count, sum and hash of the transactions of an account on one day (UTC), and
+-- its balance at the end of the day. An account has a digest for each day on which it exists, also
+-- for days without a transaction.
 create table transaction_digests (
   server_id uuid not null,
   day date not null,
@@ -12,8 +13,9 @@ create table transaction_digests (
   amount_minor bigint not null,
   hash bytea not null check (length(hash) = 32),
   closing_balance_minor bigint not null,
-  -- All transactions up to this sequence belong to this day or to an earlier one, for good. So the
-  -- transactions of later days are read from here.
+  -- All transactions up to this sequence belong to this day or to an earlier one. Late records do
+  -- not change this, because they get higher sequences. So for the next day, only transactions
+  -- after this sequence are read.
   settled_sequence bigint not null check (settled_sequence >= 0),
   revision integer not null check (revision >= 1),
   created_at timestamptz not null,
@@ -21,7 +23,7 @@ create table transaction_digests (
   primary key (server_id, day, account_number)
 );
 
--- The number of digests of a server and a day: the total of the list.
+-- The number of digests of a server and a day. It is the total of the list of digests.
 create table transaction_digest_counts (
   server_id uuid not null,
   day date not null,

@@ -1,18 +1,19 @@
--- One row per account and minute in which it changed: the minute's last sample. Rows never change. Partitioned by day, so that
--- what is older than it is kept goes without touching the rest.
+-- The stored minutes: one row for each account and each minute in which the account changed, with
+-- the last sample of the minute. Rows are never updated. There is a partition for each day (UTC),
+-- so the rows of an old day are dropped as a whole table. Amounts are in minor units.
 create table account_metric_snapshots (
   server_id uuid not null,
   account_number text not null,
-  -- Rounded down to the minute.
+  -- The start of the minute.
   measured_at timestamptz not null,
-  -- Of the live sample; its event id follows from it.
+  -- Sequence of the sample. The event id of the sample is derived from it and the account.
   sequence bigint not null,
   balance_minor bigint not null,
   equity_minor bigint not null,
   margin_minor bigint not null,
   free_margin_minor bigint not null,
   margin_level double precision not null,
-  -- Percent.
+  -- Both drawdowns are in percent.
   daily_drawdown double precision not null,
   total_drawdown double precision not null,
   account_status text not null,
@@ -22,25 +23,31 @@ create table account_metric_snapshots (
 create index account_metric_snapshots_of_server
   on account_metric_snapshots (server_id, measured_at desc, account_number);
 
--- How far the samples of an account are in its snapshots, and what the next drawdown is reckoned from. Written with the rows.
+-- The state from which a process continues with the snapshots of an account: the newest sample that
+-- the stored minutes include, and the values from which the next drawdown is computed. Written in
+-- the transaction that stores the minutes.
 create table account_states (
   server_id uuid not null,
   account_number text not null,
+  -- Sequence of this sample.
   sequence bigint not null,
-  -- Header `to` of that sample.
+  -- The header `to` of this sample: the sample includes the valuations of the account up to this
+  -- position in `trading.valuations`.
   valuations_to bigint not null,
   equity_minor bigint not null,
-  -- The server's day (UTC) of that sample, the equity at its start and the lowest since.
+  -- The day (UTC) of this sample, the equity at the start of the day, and the lowest equity since
+  -- then.
   day date not null,
   day_start_minor bigint not null,
   day_low_minor bigint not null,
-  -- The highest equity ever, and the lowest since.
+  -- The highest equity ever, and the lowest equity since then.
   peak_minor bigint not null,
   low_minor bigint not null,
   primary key (server_id, account_number)
 ) with (fillfactor = 70);
 
--- What `account.events` says; an account that is not in it is active.
+-- The status of each account, from `account.events`. A snapshot of an account without a row gets
+-- the status `active`.
 create table account_statuses (
   server_id uuid not null,
   account_number text not null,
@@ -49,7 +56,8 @@ create table account_statuses (
   primary key (server_id, account_number)
 ) with (fillfactor = 70);
 
--- Accounts that are gone for good. Nothing is stored of them any more.
+-- Deleted accounts. Nothing more is stored for them: writers of the other tables skip these
+-- accounts.
 create table deleted_accounts (
   server_id uuid not null,
   account_number text not null,
@@ -57,7 +65,9 @@ create table deleted_accounts (
   primary key (server_id, account_number)
 );
 
--- Makes the partition of a day unless it is there. Attaching, unlike creating in place, lets readers and writers go on.
+-- Creates the partition of a day unless it exists. The partition is created as a separate table and
+-- then attached, because `create table ... partition of` would block readers and writers of the
+-- parent table.
 create function keep_snapshot_day(day date) returns void language plpgsql as $$
 declare
   name text := 'account_metric_snapshots_' || to_char(day, 'YYYYMMDD');
@@ -69,7 +79,7 @@ begin
     day::timestamp at time zone 'UTC', (day + 1)::timestamp at time zone 'UTC');
 end $$;
 
--- Drops the partitions of the days before `first_kept`; returns how many.
+-- Drops the partitions of the days before `first_kept`, and returns their number.
 create function drop_snapshot_days(first_kept date) returns integer language plpgsql as $$
 declare
   partition regclass;

@@ -1,5 +1,7 @@
--- A day whose partition is in use is left to the next turn: waiting for its lock would hold up everybody who reads or
--- writes snapshots meanwhile.
+-- Drops the partitions of the days before `first_kept`, and returns how many were dropped. Unlike
+-- the function of 0001, this function waits at most 500 ms for a partition in use, because later
+-- readers and writers of snapshots wait behind its lock. The next call tries such a partition
+-- again.
 create or replace function drop_snapshot_days(first_kept date) returns integer language plpgsql as $$
 declare
   partition regclass;

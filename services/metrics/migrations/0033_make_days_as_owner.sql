@@ -1,5 +1,6 @@
--- Days are made and dropped by functions of the schema's owner: the role of the service has
--- no right to change tables. They find the names of this schema alone, whatever a caller says.
+-- The functions that create and drop partitions run with the rights of the schema's owner, because
+-- the role of the service may not create or drop tables. They use a fixed search_path: a caller
+-- must not lead them to objects of other schemas.
 select set_config('search_path', current_schema() || ', pg_temp', true);
 alter function keep_snapshot_day(date) security definer set search_path from current;
 alter function drop_snapshot_days(date) security definer set search_path from current;

@@ -1,30 +1,34 @@
--- The minutes of an account and hour in one row, for charts of 30 days: the minutes of an account
--- are on as many pages as there are minutes. A row is written with the account's first minute of a
--- later hour. Partitioned by day like the minutes, and kept as long.
+-- One row for all stored minutes of an account in one hour, for charts of up to 30 days. Reading
+-- the minutes themselves is slow, because each minute of an account is on another page of its
+-- table. The row of an hour is written together with the account's first minute of a later hour.
+-- There is a partition for each day (UTC), kept as long as the partition with the minutes of this
+-- day. Amounts are in minor units.
 create table account_metric_hours (
   server_id uuid not null,
   account_number text not null,
   -- Start of the hour (UTC).
   hour timestamptz not null,
-  -- The first and the last stored minute.
+  -- Start of the first and of the last stored minute.
   first_at timestamptz not null,
   last_at timestamptz not null,
-  -- Of the last minute.
+  -- Equity and balance at the end of the last minute.
   equity_minor bigint not null,
   balance_minor bigint not null,
   lowest_equity_minor bigint not null,
   highest_equity_minor bigint not null,
-  -- The deepest drawdown from an equity within the hour, and that equity.
+  -- The deepest fall of the equity within the hour, and the equity from which it fell.
   drawdown_minor bigint not null,
   drawdown_from_minor bigint not null,
   primary key (server_id, account_number, hour)
 ) partition by range (hour);
 
--- The functions find the names of this schema alone, whatever a caller says.
+-- The functions below use a fixed search_path: a caller must not lead them to objects of other
+-- schemas.
 select set_config('search_path', current_schema() || ', pg_temp', true);
 
--- Makes the partitions of a day unless they are there. Attaching, unlike creating in place, lets
--- readers and writers go on.
+-- Creates the partitions of a day unless they exist. A partition is created as a separate table and
+-- then attached, because `create table ... partition of` would block readers and writers of the
+-- parent table.
 create or replace function keep_snapshot_day(day date) returns void language plpgsql
 security definer set search_path from current as $$
 declare
@@ -41,8 +45,8 @@ begin
   end loop;
 end $$;
 
--- Drops the partitions of the days before `first_kept`; returns how many days of minutes. A
--- partition that is in use is left to the next turn.
+-- Drops the partitions of the days before `first_kept`, and returns how many partitions of minutes
+-- were dropped. Waits at most 500 ms for a partition in use; the next call tries it again.
 create or replace function drop_snapshot_days(first_kept date) returns integer language plpgsql
 security definer set search_path from current as $$
 declare
@@ -69,5 +73,5 @@ begin
   return dropped;
 end $$;
 
--- Each day that may have minutes, so that their hours can be written.
+-- Creates partitions for all days that may have minutes, so that their hours can be stored.
 select keep_snapshot_day((now() at time zone 'UTC')::date + day) from generate_series(-31, 2) as day;

@@ -1,4 +1,6 @@
--- Organizations, what their keys may do, and the servers they own. Each record of the directory carries its version.
+-- The tables of the directory: organizations, management keys, trading servers and prices. Keys,
+-- servers and prices are published to `organization.directory`. Each of their records there has a
+-- version, and the record with the highest version wins.
 create table organizations (
   id uuid primary key,
   name text not null,
@@ -8,11 +10,15 @@ create table organizations (
 create table management_keys (
   key_id text primary key,
   organization_id uuid not null references organizations (id),
+  -- SHA-256 of the secret. The secret itself is not stored.
   secret_hash text not null,
   scopes text[] not null,
+  -- null: all servers of the organization.
   server_ids uuid[],
+  -- null: the key never expires.
   expires_at timestamptz,
   status text not null check (status in ('active', 'revoked')),
+  -- null: no limit.
   rate_limit jsonb,
   version integer not null check (version >= 1),
   created_at timestamptz not null
@@ -30,14 +36,16 @@ create table servers (
 );
 create index servers_organization on servers (organization_id);
 
--- At most one row: the prices that the operator set. Without it the defaults of the contracts are in force.
+-- Has at most one row: the prices that the operator has set. Without a row, the default prices in
+-- libs/contracts apply.
 create table prices (
   the_only boolean primary key default true check (the_only),
   prices jsonb not null,
   version integer not null check (version >= 1)
 );
 
--- Committed facts and directory records on their way to Kafka; a row is gone once it was acknowledged.
+-- Messages for Kafka: directory records and credits events, each written in the transaction of its
+-- change. A row is deleted after Kafka has acknowledged its message.
 create table outbox (
   id bigint generated always as identity primary key,
   topic text not null,

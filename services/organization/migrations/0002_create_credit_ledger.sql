@@ -1,32 +1,38 @@
--- The credit ledger. A leg is unique by charge and kind, so that it may come twice, from two sources and in any order:
---   purchase  credits bought                          charge id: the purchase id
---   consume   consumed at once                        charge id: one per request
---   refund    a consumed charge given back            charge id: that of the consume
---   reserve   set aside for a command                 charge id: the command id
---   settle    the reservation's end, consume/release  charge id: the command id
+-- The entries of the credit ledger. Since 0015 new entries get into the partitions of
+-- `credit_entries` instead. An entry is unique by charge id and kind (column `leg`), because usage
+-- streams and command events may report the same entry, repeatedly and in any order. The kinds:
+--   purchase  bought credits                      charge id: the purchase id
+--   consume   credits that a request consumed     charge id: one for each request
+--   refund    return of the credits of a consume  charge id: as the consume
+--   reserve   credits set aside for a command     charge id: the command id; for a second or later
+--                                                 reservation of the command, another id
+--   settle    end of a reservation                charge id: as the reservation
 create table credit_legs (
   charge_id uuid not null,
   leg text not null check (leg in ('purchase', 'consume', 'refund', 'reserve', 'settle')),
-  -- No foreign keys to organizations here: the writer checks a batch at once, and rows of organizations are never deleted.
+  -- No foreign key: the service checks the organizations of a batch of entries in one statement,
+  -- and rows of organizations are never deleted.
   organization_id uuid not null,
+  -- Never negative: the kind gives the direction.
   credits bigint not null check (credits >= 0),
+  -- Whether the reserved credits are consumed or released. null: the entry is not a settle entry.
   action text check (action in ('consume', 'release')),
   operation text not null,
-  -- Null where only the command's final event told of the reservation.
+  -- null: unknown, for example if only the final event of the command reported the entry.
   x_request_id text,
   command_id uuid,
   at timestamptz not null,
-  -- The tag's epoch when the leg was recorded; see tags.
+  -- The epoch of the wallet shard when the entry was recorded; see the table `tags`.
   epoch bigint not null,
   primary key (charge_id, leg),
   check ((action is not null) = (leg = 'settle'))
 );
 
--- The ledger's sums per organization, kept in the transaction that adds the legs.
+-- The sums of the entries of each organization. The transaction that adds entries changes them.
 create table wallets (
   organization_id uuid primary key references organizations (id),
   id uuid not null unique,
-  -- The organization's hash tag in Redis.
+  -- The wallet shard: a hash tag of Redis Cluster.
   tag smallint not null check (tag between 0 and 63),
   purchased bigint not null default 0,
   reserved bigint not null default 0,
@@ -38,7 +44,7 @@ create table wallets (
 );
 create index wallets_tag on wallets (tag);
 
--- Reserve legs that have no settle leg yet.
+-- Reserve entries whose charge has no settle entry yet.
 create table open_reservations (
   charge_id uuid primary key,
   organization_id uuid not null,
@@ -48,8 +54,10 @@ create table open_reservations (
 create index open_reservations_organization on open_reservations (organization_id);
 create index open_reservations_at on open_reservations (at);
 
--- How often each hash tag was opened. A leg of an epoch below that of the opening is in the wallets it set. Epochs begin
--- with the time in seconds, so that they stay ahead of a Redis that outlives this schema.
+-- The epoch of each wallet shard. Each sync of the shard raises the epoch, and since 0010 each
+-- drift check. Entries with a lower epoch are included in the wallets that the sync sets in Redis;
+-- entries with the raised epoch are not. The first epoch is the time in seconds: if the schema is
+-- created again and Redis keeps its data, the new epochs are higher than the epochs in Redis.
 create table tags (
   tag smallint primary key,
   epoch bigint not null
@@ -57,7 +65,8 @@ create table tags (
 insert into tags (tag, epoch)
 select tag, extract(epoch from now())::bigint from generate_series(0, 63) as tag;
 
--- Legs that the wallets in Redis do not have yet: every purchase until it is applied, settlements that Redis did not take.
+-- Changes by entries that the wallet in Redis perhaps does not have yet: each purchase until Redis
+-- has applied it, and settlements that Redis did not apply.
 create table pending_wallet_changes (
   charge_id uuid primary key,
   organization_id uuid not null,
@@ -66,7 +75,8 @@ create table pending_wallet_changes (
   epoch bigint not null
 );
 
--- Up to where the ledger has taken command.events in, whichever process did it.
+-- For each partition of `command.events`: the ledger has all events before `next_offset`. All
+-- processes of the service share these rows.
 create table consumed_offsets (
   partition_number integer primary key,
   next_offset bigint not null

@@ -1,9 +1,11 @@
--- What the list of credit usage is read by: the legs that are lines of it, newest first. Purchases are none, and neither is
--- the consumption of a reservation, whose line is the reservation itself.
+-- For the list of credit usage: the entries that are usage lines, newest first. A purchase is not a
+-- usage line. A settle entry that consumes a reservation is not one either: the usage line is its
+-- reserve entry.
 create index credit_legs_usage on credit_legs (organization_id, at desc, charge_id desc, leg desc)
   where credits > 0 and (leg in ('consume', 'refund', 'reserve') or action = 'release');
 
--- How many lines there are, kept with the wallet's sums: a `count(*)` over millions would take longer than a page may.
+-- The number of usage lines. The transaction that adds entries changes the number, as it changes
+-- the sums of the wallet. Counting millions of lines would take too long for a page of the list.
 alter table wallets add column usage_lines bigint not null default 0;
 update wallets set usage_lines = (
   select count(*) from credit_legs

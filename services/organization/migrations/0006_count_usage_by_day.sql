@@ -1,11 +1,13 @@
--- The lines of the usage list (see 0003), summed up per day (UTC) and operation, kept in the transaction that adds or
--- completes the legs. A release counts for the operation that reserved, as its line does.
+-- Sums of the usage lines (see 0003) per day (UTC) and operation. The transaction that adds
+-- entries, or adds the details of the request to a reservation, changes the sums. The release of a
+-- reservation counts for the operation of the reservation, as in the list.
 create table usage_days (
   organization_id uuid not null,
   day date not null,
   operation text not null,
-  -- Lines with credits above zero.
+  -- Number of consume and reserve entries with credits above 0.
   requests bigint not null,
+  -- Refunds and releases count as negative.
   credits bigint not null,
   primary key (organization_id, day, operation)
 );

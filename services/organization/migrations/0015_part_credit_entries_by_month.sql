@@ -1,10 +1,15 @@
--- The credit ledger by month, so that what is older than it is kept goes as a whole.
+-- The entries of the credit ledger, in a partition for each month (UTC). So the entries of an old
+-- month are dropped as a whole table.
 --
--- An entry lies in the month of its `epoch`: epochs begin with the time in seconds, and every
--- wallet shard raises its own alone (see tags). So no two processes ever record in different months
--- of one shard at the same time, and an entry is unique by (charge_id, leg) in its month and the
--- month that the shard was in before it. Processes name the partitions themselves: they never touch
--- the parent, or an old month, while they record.
+-- An entry is in the month of its `epoch`. Each raise sets the epoch of a wallet shard to the time
+-- in seconds, or to the epoch plus 1 if that is more. An epoch is raised only while no process
+-- records in the shard, so all processes change to the shard's next month together.
+--
+-- The primary key of a partition makes an entry unique by charge id and kind (column `leg`) in its
+-- month. A process that records an entry also looks for it in the previous month of the shard,
+-- unless the entry is too new to be there. Its statements name these two partitions instead of the
+-- parent table, so that they need no other month. Only entries of requests that are weeks old are
+-- looked for in all months.
 create table credit_entries (
   charge_id uuid not null,
   leg text not null check (leg in ('purchase', 'consume', 'refund', 'reserve', 'settle')),
@@ -19,9 +24,11 @@ create table credit_entries (
   check ((action is not null) = (leg = 'settle'))
 ) partition by range (epoch);
 
--- One row. Entries of an epoch below `months_from` are in credit_legs, where processes of the
--- release before write; an empty ledger begins with months, another one with the first month that
--- is at least 7 days away. Months up to `dropped_through` are dropped.
+-- Has one row. Entries with an epoch below `months_from` are in `credit_legs`, where processes of
+-- release 0.1.0 write too. Entries with this or a higher epoch are in the partitions. If the ledger
+-- is empty now, the partitions begin with the current month. Otherwise they begin with the first
+-- month that begins at least 7 days after this migration. All months up to `dropped_through` are
+-- dropped; null: no month is dropped.
 create table credit_ledger (
   the_only boolean primary key default true check (the_only),
   months_from bigint not null,
@@ -32,21 +39,24 @@ select extract(epoch from (case when exists (select from credit_legs)
   then date_trunc('month', (now() at time zone 'UTC') + interval '7 days') + interval '1 month'
   else date_trunc('month', now() at time zone 'UTC') end) at time zone 'UTC')::bigint;
 
--- The month before the one that the shard is in now ends with this epoch; null: there was none.
+-- The last epoch of the shard in its previous month; null: the shard is still in its first month.
+-- All epochs of `credit_legs` count as one month.
 alter table tags add column previous_epoch bigint;
 
--- As the reservation's own entry has it, which may be dropped before a command ends; null where an
--- older release reserved.
+-- The operation of the reserve entry. The month of this entry may be dropped before the command is
+-- final. null: a process of release 0.1.0 recorded the reservation.
 alter table open_reservations add column operation text;
 
--- Purchase ids are unique for good, also when the month of their entry was dropped.
+-- The purchases, kept forever: a purchase id must not be used again after the month of its entry is
+-- dropped.
 create table purchases (
   purchase_id uuid primary key,
   organization_id uuid not null,
   credits bigint not null
 );
 
--- The wallets at the end of each month, which are the sums of all entries up to it.
+-- The sums of each wallet at the end of a month. They include all entries of this and of earlier
+-- months. The rows of the last dropped month replace the dropped entries when sums are checked.
 create table wallet_closings (
   month date not null,
   organization_id uuid not null,
@@ -57,8 +67,8 @@ create table wallet_closings (
   primary key (month, organization_id)
 );
 
--- Entries that are so old that nobody can tell whether a dropped month had them. They are in no
--- wallet.
+-- Entries of old requests: a dropped month may have had them, so it is unknown whether they are
+-- new. They change no wallet. The operator is warned while this table has rows.
 create table refused_credit_entries (
   charge_id uuid not null,
   leg text not null,
@@ -73,13 +83,15 @@ select charge_id, leg, organization_id, credits, action, operation, x_request_id
 union all
 select charge_id, leg, organization_id, credits, action, operation, x_request_id, command_id, at, epoch from credit_legs;
 
--- The month of an epoch; one of credit_legs is in the month before the first.
+-- The first day of the month of an epoch. All epochs of `credit_legs` count as the month before the
+-- first partition.
 create function credit_month(epoch bigint) returns date language sql stable as $$
   select (date_trunc('month', to_timestamp(greatest($1, months_from - 1)) at time zone 'UTC'))::date from credit_ledger
 $$;
 
--- Makes the partition of a month unless it is there. Attaching, unlike creating in place, lets
--- readers and writers go on.
+-- Creates the partition of a month. Does nothing if the partition exists, or if the month is before
+-- the first partition. The partition is created as a separate table and then attached, because
+-- `create table ... partition of` would block readers and writers of the parent table.
 create function keep_credit_month(month date) returns void language plpgsql as $$
 declare
   name text := 'credit_entries_' || to_char(month, 'YYYYMM');
@@ -88,19 +100,23 @@ declare
 begin
   if to_regclass(name) is not null or first_epoch < (select months_from from credit_ledger) then return; end if;
   perform pg_advisory_xact_lock(hashtext(current_schema() || ' credit months'));
-  -- Not to_regclass: what it found missing before the wait, it may still remember as missing.
+  -- Checks again, because another process may have created the partition during the wait.
+  -- to_regclass is not used here: before the wait, it may have cached that the table is missing.
   if exists (select from pg_class where relname = name and relnamespace = current_schema()::regnamespace) then return; end if;
   execute format('create table %I (like credit_entries including constraints)', name);
   execute format('alter table %I add primary key (charge_id, leg)', name);
-  -- The lines of the usage list; the epoch leads from a line to its month.
+  -- The usage lines, newest first. The epoch leads from a line to the partition of its entry.
   execute format('create index on %I (organization_id, at desc, charge_id desc, leg desc) include (epoch)
     where credits > 0 and (leg in (''consume'', ''refund'', ''reserve'') or action = ''release'')', name);
   execute format('create index on %I (organization_id, epoch)', name);
   execute format('alter table credit_entries attach partition %I for values from (%s) to (%s)', name, first_epoch, next_epoch);
 end $$;
 
--- Whoever raises the epoch of a shard into another month is alone with the shard: its wallets are
--- the sums of all entries of the months before, and nobody is about to record one.
+-- Runs when the epoch of a shard is raised into a later month. Creates the partition of this month,
+-- and copies the shard's wallets to `wallet_closings` for each month that ends. When the shard
+-- leaves `credit_legs`, copies its purchases to `purchases`. The transaction that raises an epoch
+-- holds the lock of the shard alone. So no process records in the shard meanwhile, and the wallets
+-- are the sums of all entries of earlier months.
 create function close_credit_month() returns trigger language plpgsql as $$
 declare
   closed date := credit_month(old.epoch);
@@ -124,9 +140,10 @@ begin
 end $$;
 create trigger close_credit_month before update of epoch on tags for each row execute function close_credit_month();
 
--- Drops the oldest month if it lies before `first_kept`, and no shard is in it or was in it last.
--- False: there is none, or it is in use; waiting for its lock would hold up everybody who reads the
--- ledger meanwhile.
+-- Drops the oldest month, and returns whether it was dropped. The month must be before
+-- `first_kept`, and must be neither the current nor the previous month of a shard. If the oldest
+-- month is that of `credit_legs`, this table is emptied instead. Waits at most 200 ms for the lock
+-- of a month in use, because all later readers of the ledger wait behind this lock.
 create function drop_credit_month(first_kept date) returns boolean language plpgsql as $$
 declare
   oldest date;
@@ -154,12 +171,12 @@ begin
   return true;
 end $$;
 
--- The first month of an empty ledger.
+-- If the ledger is empty: creates its first month. Otherwise this call does nothing.
 select keep_credit_month(credit_month(extract(epoch from now())::bigint));
 
--- No process may write here any more once the months begin: one of the release before would record
--- again what the months have.
--- locks: not valid, so that no row is read; the bound is computed.
+-- After the partitions have begun, `credit_legs` accepts no entry. Otherwise a process of release
+-- 0.1.0 would record an entry again that a partition has.
+-- locks: `not valid` reads no row; a `do` block, because the bound is computed.
 do $$
 begin
   execute format('alter table credit_legs add constraint credit_legs_before_months check (epoch < %s) not valid',

@@ -1,2 +1,2 @@
--- Addresses and networks from which a key may be used; null: any.
+-- IP addresses and networks (CIDR) from which the key may be used; null: from any address.
 alter table management_keys add column allowed_networks text[];

@@ -74,7 +74,7 @@ beforeEach(() => {
 
 /** The end of the log when a member acquires the partition; null: the cluster does not answer. */
 let endOfLog: number | null = 0;
-/** Rules of one partition that a round of activations tries, and more than that. */
+/** More than the number of versions of one partition that one round of activations tries. */
 const MORE_THAN_A_ROUND = 101;
 
 /** Numbers of accounts that the account service has deleted. */
@@ -319,7 +319,7 @@ it("rules apply from the beginning of a recreated topic, also if the first owner
   expect(await database.query(BREACHES, [account])).toEqual([{ log_offset: 1 }]);
 });
 
-it("discards rules that are older than the active rules: the clock of the database was set back before these were set", async () => {
+it("discards older rules if newer rules became active first, because the clock of the database was set back after the older rules were set", async () => {
   const account = anyAccountNumber();
   const owner = startMember();
   owner.assign([partition], 1);
@@ -365,7 +365,7 @@ it("the next owner deletes the state of an account whose rules were deleted whil
   expect(await database.query(STATES, [account])).toEqual([]);
 });
 
-it("a rule stays the same rule, and is breached only once, although the command before has failed and its rules did not have the rule", async () => {
+it("a rule is still the same rule, and is breached only once, if a command that replaced it has failed and the rule is set again", async () => {
   const account = anyAccountNumber();
   const owner = startMember();
   owner.assign([partition], 1);

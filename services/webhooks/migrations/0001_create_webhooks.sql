@@ -11,7 +11,7 @@ create table endpoints (
   status text not null check (status in ('enabled', 'disabled')),
   disabled_reason text check (disabled_reason in ('owner', 'gone', 'failing')),
   -- Both secrets are encrypted. After a rotation, the previous secret also signs until
-  -- `previous_until`. null: there is no previous secret.
+  -- `previous_until`. null: the secret was never rotated.
   secret json not null,
   previous_secret json,
   previous_until timestamptz,
@@ -24,8 +24,8 @@ create table endpoints (
   check ((previous_secret is null) = (previous_until is null))
 ) with (fillfactor = 70);
 create index endpoints_of_organization on endpoints (organization_id, created_at, id);
--- Finds out whether any enabled endpoint subscribes to command events. Without a subscriber, records
--- of `command.events` are not even parsed.
+-- Finds out whether any enabled endpoint subscribes to command events. Without a subscriber,
+-- records of `command.events` are not even parsed.
 create index endpoints_of_commands on endpoints (organization_id)
   where status = 'enabled' and kinds && array['command.succeeded', 'command.failed', 'command.expired'];
 
@@ -115,8 +115,8 @@ begin
   end loop;
 end $$;
 
--- Drops the partitions of the days before `first_kept`. Returns the number of dropped days. 0003 and
--- 0061 replace this function.
+-- Drops the partitions of the days before `first_kept`. Returns the number of dropped days. 0003
+-- and 0061 replace this function.
 create function drop_days(first_kept date) returns integer language plpgsql as $$
 declare
   partition record;

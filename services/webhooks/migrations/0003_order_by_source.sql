@@ -21,9 +21,9 @@ create table waiting_events (
 create index waiting_events_of_account on waiting_events (server_id, account_number);
 create index waiting_events_by_age on waiting_events (waiting_since);
 
--- Drops the partitions of the days before `first_kept`, as in 0001, but waits at most 500 ms for the
--- locks of a partition. Later reads and writes of events wait behind a waiting drop. A partition that
--- is in use is skipped, and a later call drops it. 0061 replaces this function.
+-- Drops the partitions of the days before `first_kept`, as in 0001, but waits at most 500 ms for
+-- the locks of a partition. Later reads and writes of events wait behind a waiting drop. A
+-- partition that is in use is skipped, and a later call drops it. 0061 replaces this function.
 create or replace function drop_days(first_kept date) returns integer language plpgsql as $$
 declare
   partition record;

@@ -1,6 +1,6 @@
--- The events of each account, by their position in the organization's feed. Events of release 0.1.0
--- are missing. This is a separate table, because the recording of events would be blocked while an
--- index on `events` is built.
+-- The events of each account, by their position in the organization's feed. Events that were
+-- recorded before this migration, or by a process of release 0.1.0, are missing. This is a separate
+-- table, because the recording of events would be blocked while an index on `events` is built.
 create table account_events (
   day date not null,
   server_id uuid not null,
@@ -11,6 +11,7 @@ create table account_events (
   primary key (server_id, account_number, position, day)
 ) partition by range (day);
 
+-- The functions below keep this `search_path`, as in 0033.
 select set_config('search_path', current_schema() || ', pg_temp', true);
 
 -- The function of 0001, with the rights of 0033. It also creates the partition of `account_events`.

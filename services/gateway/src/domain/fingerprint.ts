@@ -33,7 +33,7 @@ export function fingerprintOf(input: FingerprintInput, key: Buffer): string {
   return hash("sha256", isPasswordReset(input.operation) ? `${text}\n${nameOf(input.actor)}` : text, "hex");
 }
 
-/** The id of a management key without a type; `user/<id>` for a person. */
+/** The id of a management key, without the prefix `key/`; `user/<id>` for a person. */
 function nameOf(actor: Actor): string | null {
   return actor.type === "key" ? actor.id : actorToText(actor);
 }

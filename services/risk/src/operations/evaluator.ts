@@ -105,8 +105,9 @@ export class Evaluator {
   }
 
   /**
-   * If the topic was recreated, its offsets begin again, and all valuations would count as compared
-   * already. Then the states are stored, and the partition is acquired again with the new topic.
+   * If the topic was recreated, stores the states and releases the partition. The next use acquires
+   * the partition with the new topic. The offsets of the new topic begin again: without a new
+   * acquisition, its valuations would count as already compared.
    */
   async #releaseIfRecreated(partition: number, [first]: readonly ValuationMessage[]): Promise<void> {
     const read = this.#read.get(partition);
