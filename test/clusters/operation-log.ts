@@ -39,7 +39,7 @@ export class OperationLog {
   readonly counts = { reads: 0, duplicates: 0, notSent: 0, late: 0, slowestMs: 0 };
   /** Number of answers to all requests, by status and code. */
   readonly answers = new Map<string, number>();
-  /** By kind, the longest time from acceptance to final state of the operations in `completed`. */
+  /** The longest time from acceptance to final state, by kind. `completed()` updates it. */
   readonly slowestFinalMs = new Map<OperationKind, number>();
   /** Request ids of the reads that got a 5xx answer. These reads must cost nothing. */
   readonly failedReads = new Set<string>();

@@ -25,8 +25,8 @@ export type Rule = z.infer<typeof Rule>;
 /**
  * Rules by name. A name has one or more words, separated by `|`. `mend` also matches `Mend`,
  * `mendAll` and `MEND_MS`, but not `amend`. `FanOut` matches only this spelling, also within an
- * identifier. `*Book` matches every identifier that ends with `Book`. Several words, as
- * in `is told`, match in lower and upper case.
+ * identifier. `*Book` matches every identifier that ends with `Book`. A phrase with spaces, such as
+ * `is told`, matches in lower and upper case.
  */
 export const Rules = z.record(z.string(), Rule);
 export type Rules = Readonly<Record<string, Rule>>;

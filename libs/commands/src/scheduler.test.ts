@@ -89,7 +89,7 @@ describe("the scheduler", () => {
     vi.useRealTimers();
   });
 
-  it("runs several commands of an account in one batch, in log order and up to a limit, after the first commands of other accounts", async () => {
+  it("runs several commands of an account in one batch, in log order and up to a limit; all but the first of them come after the first commands of other accounts", async () => {
     const { batches, scheduler } = setUp({ maxAccountCommands: 3 });
     const hot = Array.from({ length: 5 }, () => entry("1001"));
     const other = entry("1002");
@@ -144,7 +144,7 @@ describe("the scheduler", () => {
     expect(at(batches, 1).entries).toEqual([first, second]);
   });
 
-  it("sends a command that had an unexpected error without others of its account, and never mixes commands before and past their deadlines", async () => {
+  it("sends a command that had an unexpected error without other commands of its account, and never mixes commands before and past their deadlines", async () => {
     const { batches, clock, scheduler } = setUp({ maxAccountCommands: 3 });
     const failed = entry("1001");
     failed.unexpectedErrors = 1;
@@ -168,7 +168,7 @@ describe("the scheduler", () => {
     expect(at(batches, 0).entries).toEqual([hot[0], second, third]);
   });
 
-  it("runs the commands of one account one at a time, in log order", async () => {
+  it("by default, runs the commands of an account one at a time, in log order", async () => {
     const { batches, scheduler } = setUp();
     const first = entry("1001");
     const second = entry("1001");
@@ -370,7 +370,7 @@ describe("the scheduler", () => {
     expect(batches.slice(3).map(({ mode, entries }) => [mode, entries])).toContainEqual(["expire", [parked]]);
   });
 
-  it("runs the next command of an account at once if the command before it becomes final while it waits for its retry", async () => {
+  it("runs the next command of an account at once when the previous command, which waits for a retry, becomes final", async () => {
     const { batches, scheduler } = setUp();
     const [first, second] = [entry("1001"), entry("1001")];
     scheduler.add(first);

@@ -28,7 +28,7 @@ export const ConfigSchema = z.object({
   ...connectionFields.redis,
   /**
    * Maximum number of usage entries of a wallet shard in Redis while the ledger is unavailable;
-   * above it, requests of the shard return 500. Set the same value for metrics.
+   * above it, requests of the shard return 500. Set the same value for the metrics service.
    */
   USAGE_STREAM_LIMIT: configFields.integer(100, 100_000_000).default(USAGE_STREAM_LIMIT),
   SERVICE_TOKEN: configFields.serviceToken,

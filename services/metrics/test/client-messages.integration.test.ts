@@ -318,7 +318,7 @@ describe("bytes that violate the protocol", () => {
     expect(await answersTo(message({ afterSequence: 1 }))).toMatchObject([{ type: "account.metrics.replay" }]);
   });
 
-  it("after a close frame of the client get no answer; the client gets the answers to its earlier messages and a close frame", async () => {
+  it("get no answer after a close frame of the client; the client gets the answers to its earlier messages and a close frame", async () => {
     const raw = await connectRaw();
     const goodbye = Buffer.from([0x03, 0xe8]);
     raw.send(clientFrame("ping"), clientFrame(goodbye, { opcode: OPCODES.close }), clientFrame("ping"));

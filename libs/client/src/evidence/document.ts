@@ -72,8 +72,9 @@ export interface EvidenceBreach {
   readonly side: "atOrBelow" | "atOrAbove";
   /**
    * `value`: the loss or profit counts from this amount. `base`: a limit in percent is a share of
-   * this amount. `at`: when the trading server measured the values of the reference; `activeFrom`
-   * of the rule if the reference is the start value of the rule.
+   * this amount. `at`: when the trading server measured the values of the reference. If the
+   * reference is the start value of the rule or the initial balance of the account, `at` is
+   * `activeFrom` of the rule.
    */
   readonly reference: { readonly value: string; readonly base: string; readonly at: string };
   readonly threshold: string;
@@ -97,7 +98,7 @@ export interface EvidenceBreach {
   readonly commandId: string | null;
 }
 
-/** An open position at `extremeAt` of the breach; at `at` if no position was open then. */
+/** An open position at `breach.extremeAt`, or at `breach.at` if none was open at `extremeAt`. */
 export interface EvidencePosition {
   readonly positionId: string;
   readonly symbol: string;

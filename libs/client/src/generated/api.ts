@@ -1115,7 +1115,7 @@ export interface components {
             base: string;
             /**
              * Format: date-time
-             * @description When the values of the reference were measured; if the reference is the start value of the rule, when the rule became active. UTC.
+             * @description When the values of the reference were measured; if the reference is the start value of the rule or the initial balance of the account, when the rule became active. UTC.
              */
             at: string;
         };

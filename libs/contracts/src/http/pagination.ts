@@ -13,8 +13,8 @@ export const Page = queryInteger(1, MAX_PAGE);
 export const Limit = queryInteger(1, 100);
 
 /**
- * Query of a list that is only read by page number: internal lists, and people in the console. The
- * lists of the API have {@link cursorFields}.
+ * Query of a list that is only read by page number: an internal list, or the list of people in the
+ * console. The lists of the API have {@link cursorFields}.
  */
 export const PageQuery = z.object({ page: Page.default(1), limit: Limit.default(DEFAULT_PAGE_LIMIT) });
 export type PageQuery = z.infer<typeof PageQuery>;

@@ -17,7 +17,7 @@ const MAX_ACCOUNTS = 100;
 const NotMade = z.object({ state: z.enum(["pending", "none"]) });
 const Revised = { revision: z.int().min(1), revisedAt: z.iso.datetime().nullable() };
 
-/** A page of the digests of transactions, by account number. */
+/** A page of the digests of transactions, in the order of the account numbers. */
 const TransactionDigests = z.discriminatedUnion("state", [
   z.object({
     state: z.literal("made"),

@@ -76,7 +76,7 @@ export const EVIDENCE_FIELD_TEXTS: Readonly<Record<string, string>> = {
   "EvidenceReference.value": `The value, with the deposits and withdrawals since \`at\`. ${MONEY}`,
   base: `A limit in percent is a percentage of this value. ${MONEY}`,
   "EvidenceReference.at":
-    "When the values of the reference were measured; if the reference is the start value of the rule, when the rule became active. UTC.",
+    "When the values of the reference were measured; if the reference is the start value of the rule or the initial balance of the account, when the rule became active. UTC.",
   valuationIndex:
     "Index in `records` of the valuation that reached the threshold; null if it is not in `records`, or not known.",
   "EvidenceBreach.extremeValue": `The lowest equity in the minute after the breach, for a profit target the highest equity or balance, whichever the rule compares. ${MONEY}`,

@@ -20,12 +20,12 @@ export const NOT_TRIED = "not tried, because other commands of its batch failed"
 /**
  * Maximum time to book the last events in an immediate or a resumed deletion. It is enough for
  * thousands of closed positions, and less than the gateway's deadline. The queued deletion closes
- * no positions, and waits as long as a read.
+ * no positions, so the default maximum of {@link catchUp} is enough for it.
  */
 const MAX_BOOKING_MS = 8_000;
 /**
- * After this many attempts in a row that booked nothing, in about 5 minutes, a resumed deletion
- * continues without the missing events.
+ * After this many attempts in a row that booked nothing, a resumed deletion continues without the
+ * missing events. The attempts take about 5 minutes together.
  */
 const MAX_STALLED_ATTEMPTS = 5;
 

@@ -33,8 +33,9 @@ export function startOfHour(ms: number): number {
 
 /**
  * Returns `hour` with `minute` added. If `hour` is null, `minute` is the first one of its hour.
- * Minutes are added in order of time. Within a minute only the last equity is known to follow the
- * highest one, so only that fall counts as a drawdown. Gives the same values as `joinedSegments` in
+ * Minutes are added in order of time. The highest equity of a minute may come after the lowest, but
+ * not after the last. So within a minute only the fall from the highest to the last equity counts
+ * as a drawdown. Gives the same values as `joinedSegments` in
  * `src/outbound/postgres/equity-segments.ts`.
  */
 export function hourWith(hour: EquityHour | null, minute: EquityMinute): EquityHour {

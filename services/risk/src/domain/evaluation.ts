@@ -48,7 +48,10 @@ export interface RuleState {
   referenceMinor: number;
   /** The reference with the net deposits of its time: percentages are shares of this value. */
   baseMinor: number;
-  /** When the reference was measured; null: the reference is the start value of the rule. */
+  /**
+   * When the reference was measured; null: the reference is the start value of the rule, or the
+   * initial balance of the account.
+   */
   referenceAtMs: number | null;
   /**
    * Net deposits when the period began. The rule's `lockAtMinor` includes them, and moves with
@@ -75,7 +78,10 @@ export interface Alert {
   readonly referenceMinor: number;
   /** The reference with the net deposits of its time: percentages are shares of this value. */
   readonly baseMinor: number;
-  /** When the reference was measured; null: the reference is the start value of the rule. */
+  /**
+   * When the reference was measured; null: the reference is the start value of the rule, or the
+   * initial balance of the account.
+   */
   readonly referenceAtMs: number | null;
   /** The value at or beyond which the rule is breached. */
   readonly thresholdMinor: number;

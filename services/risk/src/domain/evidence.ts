@@ -61,7 +61,10 @@ export interface UnprovenBreach {
   readonly currency: BreachClaim["currency"];
   readonly referenceMinor: number;
   readonly baseMinor: number;
-  /** When the reference was measured; null: the reference is the start value of the rule. */
+  /**
+   * When the reference was measured; null: the reference is the start value of the rule, or the
+   * initial balance of the account.
+   */
   readonly referenceAtMs: number | null;
   readonly thresholdMinor: number;
   readonly valueMinor: number;

@@ -21,7 +21,8 @@ const SCOPE_TEXTS: Readonly<Record<Scope, string>> = {
   "finance:withdraw": "Withdraw funds from accounts",
   "metrics:read": "See stored and live values of accounts",
   "webhooks:read": "See webhook endpoints and what was sent to them, and read the feed of events",
-  "risk:read": "See risk rules, risk templates, breaches and their evidence, and accounts as they were at a time",
+  "risk:read":
+    "See risk rules, risk templates, breaches and their evidence, and accounts as they were at an earlier time",
   "risk:manage":
     "Set and remove risk rules and templates, which may disable accounts; close all positions of an account, or let it only close positions",
   "webhooks:manage": "Add, change, test and delete webhook endpoints, and send events again",

@@ -5,8 +5,9 @@ import { toIso } from "@kapi/kernel";
 import type { EquityHistories } from "../../domain/equity-history.ts";
 
 /**
- * Far above the time in which metrics reads the minutes of 30 days. Metrics reads minutes where no
- * hours are stored yet: at worst all minutes of the range.
+ * Usually far above the time of the longest read: 30 days. For 30 days, metrics reads the stored
+ * hours. Where no hours are stored, metrics reads the stored minutes: at worst all minutes of the
+ * 30 days. On a slow disk, such a read can time out (decisions, 9).
  */
 const TIMEOUT_MS = 8_000;
 const OPTIONS = { repeatable: true, timeoutMs: TIMEOUT_MS };

@@ -124,8 +124,8 @@ async function retryWhileLater<V>(load: () => Promise<V | typeof LATER>): Promis
 }
 
 /**
- * Splits a body into `count` lines, without copying. An empty line is returned as null, and the
- * line of a command that did not fit as LATER.
+ * Splits a body into `count` lines, without copying. Returns null for an empty line, and LATER for
+ * a command that did not fit into the response.
  * @throws DependencyError if the body has fewer lines.
  */
 export function linesOf(body: Buffer, count: number): (Buffer | null | typeof LATER)[] {

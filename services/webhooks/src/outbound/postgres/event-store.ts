@@ -67,7 +67,8 @@ export function createEventStore(database: Database, days: DayStore): EventStore
     lastPosition: async (organizationId) =>
       (await database.query(LAST_POSITION, [organizationId]))[0]?.last_position ?? 0,
     settledPosition: async (organizationId) => {
-      // Waits for the recording of the organization's first event, whose row no lock finds yet.
+      // The transaction that records an organization's first event inserts the organization's row.
+      // Until the commit, LOCK_ORGANIZATIONS does not find the row, but this insert waits for it.
       await database.query(INSERT_ORGANIZATIONS, [[organizationId]]);
       return (await database.query(LOCK_ORGANIZATIONS, [[organizationId]]))[0]?.last_position ?? 0;
     },
