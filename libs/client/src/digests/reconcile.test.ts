@@ -136,6 +136,18 @@ it("a book that has an account twice is rejected, also if kapi does not have the
   }
 });
 
+it("a balance with more than two decimals is rejected, also as a number; the error of a sum of floats is not", async () => {
+  const accountNumber = await tradedAccount();
+  for (const closingBalance of ["250.555", 250.555, 1_000_000_000.005]) {
+    const reconciled = differences([{ accountNumber, closingBalance }]);
+    await expect(reconciled, String(closingBalance)).rejects.toThrow(
+      `"${closingBalance}" in the book is not an amount`,
+    );
+  }
+  const [sum] = await differences([{ accountNumber, closingBalance: 0.1 + 0.2 }]);
+  expect(sum).toMatchObject({ field: "closingBalance", book: 0.1 + 0.2 });
+});
+
 it("the comparison ends after the maximum number of differences", async () => {
   for (let count = 0; count < 3; count += 1) await openAccount();
   await tradedAccount();

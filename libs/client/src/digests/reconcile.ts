@@ -212,11 +212,21 @@ async function recordsOf(
 const AMOUNT = /^-?[0-9]+(\.[0-9]{1,2})?$/;
 
 /**
+ * Largest error, as a part of a number, that is no further decimal of the number: a few
+ * calculations with floats, such as 0.1 + 0.2, have a smaller error.
+ */
+const MAX_FLOAT_ERROR = 8 * Number.EPSILON;
+
+/**
  * Converts an amount to cents. The amount is decimal text, or a number of a JSON document.
  * @throws TypeError for anything else, because it would be compared wrongly.
  */
 function cents(amount: unknown): bigint {
-  const text = typeof amount === "number" ? amount.toFixed(2) : String(amount);
+  let text = String(amount);
+  if (typeof amount === "number") {
+    const rounded = amount.toFixed(2);
+    if (Math.abs(Number(rounded) - amount) <= Math.abs(amount) * MAX_FLOAT_ERROR) text = rounded;
+  }
   if (!AMOUNT.test(text)) throw new TypeError(`"${text}" in the book is not an amount such as 250.55`);
   const [units = "0", decimals = ""] = text.split(".");
   return BigInt(units + decimals.padEnd(2, "0"));
