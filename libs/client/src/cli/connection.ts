@@ -90,7 +90,7 @@ export async function connectionOf(
   const stored = new ProfileStore(surroundings).read(profile);
   const isSignedIn = stored?.key !== undefined;
   if (profile !== undefined && !isSignedIn)
-    throw new UsageError(`There is no profile ${profile}: kapi login --profile ${profile}`);
+    throw new UsageError(`No key is stored for profile ${profile}: run kapi login --profile ${profile}.`);
   const isComplete = environment["KAPI_URL"] !== undefined && environment["KAPI_KEY"] !== undefined;
   const local = isComplete || profile !== undefined ? null : ((await surroundings.fallback?.()) ?? null);
   const known: Partial<Connection> = { ...stored, ...local };

@@ -79,8 +79,8 @@ export function explain(error: unknown): { readonly exitCode: number; readonly t
 function commandHelp(error: CommandError): string {
   const { status, errorCode } = error.command;
   return status === "expired"
-    ? "The command had no effect: send it again with another key."
-    : `Errors: /docs/errors/${errorCode}`;
+    ? "The command had no effect: send it again with another --key, or without --key."
+    : `More about this error: /docs/errors/${errorCode} of the API`;
 }
 
 function exitCodeOf(error: KapiError): number {

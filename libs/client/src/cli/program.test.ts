@@ -238,10 +238,19 @@ test("a login with a malformed key is a usage error", async () => {
   expect(ran).toMatchObject({ code: 2, out: "" });
 });
 
+test("a login that reads the key from standard input asks nothing there: it needs the address", async () => {
+  const write = { out: "", err: "" };
+  const ask = vi.fn<Surroundings["ask"]>(() => Promise.resolve(fake.key));
+  expect(await runCommandLine(["login", "--key-stdin"], { ...surroundingsOf(write), ask })).toBe(2);
+  expect(write.err).toContain("--key-stdin needs --base-url");
+  expect(ask).not.toHaveBeenCalled();
+});
+
 test("an address without a scheme, typed at a login, is a usage error", async () => {
   const write = { out: "", err: "" };
-  const surroundings = { ...surroundingsOf(write), ask: () => Promise.resolve("localhost:8080") };
-  expect(await runCommandLine(["login", "--key-stdin"], surroundings)).toBe(2);
+  const ask: Surroundings["ask"] = (_question, options) =>
+    Promise.resolve(options?.isSecret === true ? fake.key : "localhost:8080");
+  expect(await runCommandLine(["login"], { ...surroundingsOf(write), ask })).toBe(2);
   expect(write.err).toContain('must be an address such as https://api.example.com: "localhost:8080"');
 });
 

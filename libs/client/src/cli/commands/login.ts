@@ -2,6 +2,7 @@ import type { Command } from "commander";
 
 import { connectionOf, type GlobalOptions, ProfileStore } from "../connection.ts";
 import { address, withGlobalOptions, createKapi } from "../context.ts";
+import { UsageError } from "../exit.ts";
 import { Output } from "../output.ts";
 import type { Connection, Surroundings } from "../surroundings.ts";
 
@@ -38,6 +39,9 @@ export function addLogin(program: Command, surroundings: Surroundings): void {
 
 async function login(surroundings: Surroundings, options: LoginOptions): Promise<void> {
   const { ask, readLine } = surroundings;
+  if (options.keyStdin === true && options.baseUrl === undefined) {
+    throw new UsageError("--key-stdin needs --base-url: the key is the only line of standard input.");
+  }
   const baseUrl = options.baseUrl ?? (await ask("Address of the API, such as https://api.example.com: "));
   const liveUrl =
     options.liveUrl ?? (options.keyStdin === true ? "" : await ask("Address of the live stream (empty: none): "));
