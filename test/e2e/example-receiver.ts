@@ -11,7 +11,10 @@ import type { z } from "zod";
 import type { Demo } from "./outside-client.ts";
 import type { ReceivedEvent } from "./webhook-receiver.ts";
 
-/** Fewer bytes than any line of the journal has. */
+/**
+ * Fewer bytes than any line with an event has. A line with a cursor can be shorter: then the end of
+ * the line before it is cut off too.
+ */
 const CUT_BYTES = 20;
 const PROGRAM = path.resolve(import.meta.dirname, "../../docs/examples/webhook-receiver.ts");
 

@@ -145,7 +145,7 @@ export const COMBINED: readonly Expectation[] = [
     times: 7,
   },
   { what: "one Service has the metrics of the process", pattern: /name: metrics, port: 9464,/g, times: 1 },
-  { what: "the pod has one egress policy, the jobs two", pattern: /policyTypes: \[Egress\]$/gm, times: 3 },
+  { what: "the pod and each of the two jobs have an egress policy", pattern: /policyTypes: \[Egress\]$/gm, times: 3 },
 ];
 
 /** Texts of the manifests of `large.yaml`. */

@@ -1,4 +1,4 @@
-/** Which request answers 202 for a command, and returns its passwords. */
+/** Tests which of several equal requests gets the 202 with the passwords of the command. */
 import { delay } from "@kapi/kernel";
 import { afterAll, beforeAll, expect, test } from "vitest";
 

@@ -2,8 +2,8 @@ import { z } from "zod";
 
 /**
  * The closed table of public errors: code (header `X-Error-Code`) → status and text
- * (interface, "Errors"; decisions, 1.2). Code that raises an error fills in `<…>`, or gives a more
- * exact text instead.
+ * (interface, "Errors"; decisions, 1.2). A function that raises an error fills in `<…>`. It can
+ * also replace the text with a more exact one, and the status with another one.
  */
 export const ERRORS = {
   VALIDATION_FAILED: { status: 400, text: "Invalid request" },

@@ -21,7 +21,7 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 /**
  * Maximum size of a record of `command.events`, in bytes. The largest events are those of exports:
- * the export service limits the records of a result to 4,000,000 bytes.
+ * the export service limits the exported records of one result to 4,000,000 bytes in total.
  */
 export const MAX_COMMAND_EVENT_BYTES = 4 * 1024 * 1024;
 /** Maximum size of the headers that a dead letter adds to the original record, in bytes. */

@@ -209,8 +209,8 @@ async function runProcess(name: string, services: readonly ProcessService[]): Pr
   // During its start a process is not ready and gets no requests, so it stops without a delay.
   const delayMs = state === "started" ? read.own.STOP_DELAY_MS : 0;
   state = "stopping";
-  // A start may have failed while its components are still stopping. The signal does not hide this
-  // failure.
+  // When a start fails, the components that it had started are stopped. Until they have stopped,
+  // `state` is not "failed". Such a failure is reported in spite of the signal.
   const failed = running.filter(({ context }) => context.scope.startFailure !== null);
   for (const { context } of failed) context.logger.fatal({ err: context.scope.startFailure }, "the start failed");
   logger.info({ signal: received, delayMs }, "stopping");

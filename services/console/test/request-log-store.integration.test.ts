@@ -69,7 +69,7 @@ it("the store of the request log drops all requests of a day after seven days, a
   expect((await list(organizationId)).requests.map(({ at }) => at)).toEqual(["2026-03-09T10:30:00.000Z"]);
 });
 
-it("an organization has a maximum of stored requests a day, and a fifth of it only for changes and failures; the list counts the omitted requests", async () => {
+it("an organization has a maximum of stored requests a day, of which a fifth is reserved for changes and failures; the list counts the omitted requests", async () => {
   const organizationId = randomUUID();
   await keepRequestDays({ requestLog, clock, logger });
   const times = Array.from({ length: 30 }, (_, index) => clock.nowMs() - 60_000 - index);

@@ -162,7 +162,9 @@ describe("a compacted metrics.latest", () => {
 });
 
 describe("logs whose old segments the broker has deleted", () => {
-  /** Publishes the `n`th valuation of an account, measured `n` times 5 s after {@link pastMs}. */
+  /**
+   * Publishes the `n`th valuation of an account. Its `measuredAt` is {@link pastMs} plus `n` × 5 s.
+   */
   const valueAt = (account: string, n: number): Promise<void> =>
     harness.value(account, [n * 100], { measuredAt: new Date(pastMs + n * 5_000).toISOString() });
 
@@ -191,7 +193,8 @@ describe("logs whose old segments the broker has deleted", () => {
     const late = await connect();
     late.subscribe(harness.serverId, busy, 5);
     await late.until(() => late.last(busy) === resumed.last(busy));
-    // Only the checkpoint had the 20th sample. It is not kept beside newer samples.
+    // Only the checkpoint had the 20th sample. The window keeps a sample that was restored from a
+    // checkpoint only until a newer sample follows.
     expect(late.frames("account.metrics.replay")).toMatchObject([
       { replayTruncated: true, firstAvailableSequence: 21 },
     ]);

@@ -225,7 +225,8 @@ test("a request that is repeated after Redis lost its record and the ledger sett
   commands.open = [];
   await syncShards(context, ALL_SHARDS);
   await applyPending(context);
-  // The request came before command-status had the command; Redis had lost the idempotency record.
+  // The repeated request is admitted as a new one: command-status does not have the command yet,
+  // and Redis has lost the idempotency record.
   await reserve(context, organizationId, 5, commandId);
   expect(await redisSums(context, organizationId)).toMatchObject({ reserved: 5 });
   await recordAllUsage(context, ALL_SHARDS);

@@ -51,7 +51,8 @@ export const LOCK_PARTITION = statement<{ number: number }>(
   "test-lock-partition",
   `select number from partitions where number = $1 for update`,
 );
-// $1 account. Makes its versions versions of a template, from a time when the clock was ahead.
+// $1 account. Marks its versions as made by a template, and adds an hour to their creation times,
+// as if the clock had been ahead when they were stored.
 export const SET_BACK_CLOCK = statement<never>(
   "test-set-back-clock",
   `update rule_sets set created_at = created_at + interval '1 hour', template_command_id = gen_random_uuid()

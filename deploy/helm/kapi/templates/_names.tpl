@@ -100,9 +100,9 @@ programs.json with the settings of each program.
 
 {{/*
 The pods of this release by their component, as JSON: the program of the image, the services of the process, and the
-ports with numbers. Each service has a pod of its own, or with `combined` all services of kapi share one pod: then each
-service has another HTTP port, and a variable of one service has a prefix (deploy/combined/README.md). The simulated
-trading server, which stands for another system, always has a pod of its own.
+ports with numbers. Each service has a pod of its own, or with `combined` all services of kapi share one pod: then the
+services have different HTTP ports, and a variable that is only for one service has the prefix of that service
+(deploy/combined/README.md). The simulated trading server, which stands for another system, always has a pod of its own.
 */}}
 {{- define "kapi.pods" -}}
 {{- $programs := include "kapi.programs" . | fromJson -}}

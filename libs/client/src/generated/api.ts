@@ -4413,7 +4413,7 @@ export interface components {
              * @description Events recorded before this time; without it, up to now.
              */
             until?: string;
-            /** @description Kinds of events that are sent again, also kinds that the endpoint does not name; omitted: the endpoint's kinds. */
+            /** @description Kinds of events that are sent again. You can also give kinds that the endpoint does not name. Omitted: the endpoint's kinds. */
             kinds?: components["schemas"]["WebhookKind"][];
         };
         /** @description The body of every error. */

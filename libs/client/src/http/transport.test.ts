@@ -220,7 +220,7 @@ it("a malformed key or address is rejected at once, and the error repeats neithe
     "http://:secret@kapi.test/pre",
   ]) {
     expect(() => new Transport({ key: "kapi.a.b", baseUrl }), baseUrl).toThrow(
-      new TypeError('baseUrl must be an address without user name and password, as "http://kapi.test/pre" is'),
+      new TypeError('baseUrl must be an address without user name and password: use "http://kapi.test/pre"'),
     );
   }
 });

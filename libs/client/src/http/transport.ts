@@ -11,7 +11,10 @@ import { parseErrorBody } from "./error-body.ts";
 import { type RetryOptions, RetryPolicy } from "./retry.ts";
 
 const DEFAULT_TIMEOUT_MS = 30_000;
-/** Time for an answer that is awaited at the deadline of a request, in milliseconds. */
+/**
+ * How long after the deadline of a request its last attempt may still wait for the answer, in
+ * milliseconds.
+ */
 const LAST_ANSWER_MS = 1_000;
 /** Codes of connection failures after which certainly nothing was sent. */
 const NOTHING_SENT = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "UND_ERR_CONNECT_TIMEOUT"]);
@@ -262,7 +265,7 @@ export function parseAddress(option: keyof typeof ADDRESSES, value: string): str
   if (address.username !== "" || address.password !== "") {
     address.username = "";
     address.password = "";
-    throw new TypeError(`${option} must be an address without user name and password, as "${address.href}" is`);
+    throw new TypeError(`${option} must be an address without user name and password: use "${address.href}"`);
   }
   if (address.pathname.includes(API_PATH)) {
     throw new TypeError(`${option} must be an address without ${API_PATH}, which the client adds: "${value}"`);

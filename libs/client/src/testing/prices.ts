@@ -1,4 +1,4 @@
-/** What requests to the fake cost: the default prices of kapi. */
+/** The prices of the fake: the default prices of kapi. */
 import type { FakeAnswer } from "./answers.ts";
 import type { Json } from "./state.ts";
 

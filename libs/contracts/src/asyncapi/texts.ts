@@ -37,10 +37,10 @@ handshakes are free.
 `.trim();
 
 export const CHANNEL_TEXT =
-  "One connection for any of your accounts on all servers that the key reaches. For backends: browsers cannot send the header.";
+  "One connection for any of your accounts on all servers that the key reaches. For backends: browsers cannot send the `Authorization` header.";
 
 export const SECURITY_TEXT =
-  "`Management <API_KEY>`, on the handshake, where the key has the form `kapi.<key_id>.<secret>` and the scope `metrics:read`.";
+  "`Management <API_KEY>`, sent with the handshake. The key has the form `kapi.<key_id>.<secret>` and the scope `metrics:read`.";
 
 type FieldName =
   | keyof SubscribeMessage

@@ -12,7 +12,10 @@ const MAX_RULE_ID_CHARACTERS = 64;
 /** Percentages have at most this many decimals, so that limits are computed exactly. */
 export const PERCENT_DECIMALS = 4;
 const PERCENT_UNITS = 10 ** PERCENT_DECIMALS;
-/** Accepted difference from {@link PERCENT_DECIMALS} decimals: parsed numbers are binary. */
+/**
+ * A percentage may differ by this from its value rounded to {@link PERCENT_DECIMALS} decimals: most
+ * decimal numbers have no exact binary value.
+ */
 const PERCENT_TOLERANCE = 1e-9;
 
 /**

@@ -246,7 +246,7 @@ export const FIELD_TEXTS: Readonly<Record<string, string>> = {
   "ExportRecord.kind": "Kind of the record: which fields it has.",
   kinds: "Kinds of events that are sent; null or omitted: all except those of commands.",
   "ReplayWebhook.kinds":
-    "Kinds of events that are sent again, also kinds that the endpoint does not name; omitted: the endpoint's kinds.",
+    "Kinds of events that are sent again. You can also give kinds that the endpoint does not name. Omitted: the endpoint's kinds.",
   leverage: "Leverage: 100 means 1:100.",
   lifetimeConsumed: "Credits consumed since the beginning.",
   lifetimePurchased: "Credits bought since the beginning: `availableCredits + reservedCredits + lifetimeConsumed`.",

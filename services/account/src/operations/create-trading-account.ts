@@ -47,8 +47,8 @@ interface CreateTradingAccountPorts {
 }
 
 /**
- * Runs creations of one server; returns one result for each, in order. Rejects if the trading
- * server gives no clear answer.
+ * Runs creations of one server; returns one result for each, in order. The promise rejects if the
+ * trading server gives no clear answer.
  */
 export async function createTradingAccounts(
   ports: CreateTradingAccountPorts,

@@ -13,7 +13,7 @@ import {
 import { networkOf } from "../domain/network-address.ts";
 import type { FailedSignInRecorder } from "./record-failed-sign-ins.ts";
 
-/** Wait in Retry-After if too many passwords wait to be hashed. */
+/** The time that Retry-After names if too many passwords wait to be hashed. */
 const BUSY_WAIT_MS = 1_000;
 
 /**

@@ -93,7 +93,7 @@ it.each([
   ["last millisecond but one of 11:58", "2026-03-02T11:58:59.998Z", 800, 119_998],
   ["last millisecond of 11:57", "2026-03-02T11:57:59.999Z", 800, 59_999],
 ])(
-  "the equity of a stored minute counts from the minute's last millisecond on: the state at the %s",
+  "a state has the equity of a stored minute only from the minute's last millisecond on: the state at the %s",
   async (_what, at, value, ageMs) => {
     expect((await stateAt(at)).equity).toMatchObject({ value, ageMs });
   },

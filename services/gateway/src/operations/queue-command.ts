@@ -71,7 +71,7 @@ export interface RequestState {
 /** The command of a request, before earlier requests are looked up. */
 export interface ProposedCommand {
   readonly message: AnyCommandMessage;
-  /** The fingerprint that release 0.1.0 gave this request; null if it is the same. */
+  /** The fingerprint that release 0.1.0 gave this request; null if `message` has the same one. */
   readonly earlierFingerprint: string | null;
 }
 
@@ -347,7 +347,7 @@ export async function completeRecords(
     });
   }
   faultPoint("gateway.answered");
-  // If this fails, an equal request may send the passwords again.
+  // Without the confirmation, the response to an equal request may contain the passwords again.
   if (completed.hasPasswords === true) {
     admission.confirmCompleted(organizationId, completed).catch(() => countUnconfirmedRecords(commandIds.length));
   }

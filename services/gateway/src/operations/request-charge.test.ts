@@ -55,7 +55,7 @@ it.each(["succeeded", "failed"])("the error of the charge wins over a read that 
   expect(charge.admitted).toBeNull();
 });
 
-it("a read that fails after its charge is refundable", async () => {
+it("if a read fails after its charge, the charge is refundable", async () => {
   read.mockRejectedValue(new Error("no answer"));
   const charge = chargeOf(caller);
   await expect(charge.readWhileCharging(read)).rejects.toThrow("no answer");
@@ -93,7 +93,7 @@ it("a request that was never admitted needs no refund, even if it has idempotenc
   expect(refundable(charge)).toEqual([false, [{ commandId: "a", mayBePublished: false }]]);
 });
 
-it("a refund releases an idempotency record unless its message may be in the log, also after a second admission", async () => {
+it("a refund releases an idempotency record, except if its message may be in the log; this exception also holds after a second admission", async () => {
   admit.mockResolvedValue({ charged: 0, remaining: 9 } as Admitted);
   const charge = chargeOf(caller);
   await charge.reserve([RECORD], [false]);

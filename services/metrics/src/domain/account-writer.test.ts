@@ -120,7 +120,7 @@ describe("a writer of one account", () => {
     expect(successor.addValuation(valuation(52, { measuredAtMs: 49 }), 1, COALESCE_MS)).toBe(DUPLICATE);
   });
 
-  it("rejects a valuation that was measured too far ahead; neither such a valuation nor such a last sample blocks later valuations", () => {
+  it("rejects a valuation that was measured too far ahead; later valuations are accepted after it, and also after a last sample that was measured too far ahead", () => {
     const writer = writerAfterFirst();
     const ahead = { measuredAtMs: 20 + MAX_CLOCK_DIFFERENCE_MS, equityMinor: 1 };
     expect(writer.addValuation(valuation(11, ahead), 19, 0)).toBe(MEASURED_AHEAD);

@@ -35,7 +35,7 @@ describe("the cursor of a subscription", () => {
     expect(openCursor(NOTHING, 1)).toMatchObject({ next: 1, replay: { replayTruncated: true } });
   });
 
-  it("that continues sends a notice if the next sample is no longer kept, and otherwise none", () => {
+  it("sends a notice after a stall only if the next sample is no longer kept", () => {
     expect(resumeCursor(KEPT, 11)).toEqual({ next: 11, replay: null });
     expect(resumeCursor(KEPT, 21)).toEqual({ next: 21, replay: null });
     expect(resumeCursor(KEPT, 10)).toMatchObject({ next: 11, replay: { replayTruncated: true, replayCount: 10 } });

@@ -2,9 +2,10 @@ import { backOffMs, type Clock, type Deferred, deferred, delay } from "@kapi/ker
 import { type Logger, observed } from "@kapi/runtime";
 
 /**
- * How long a released partition is still read. In a rolling restart partitions often return soon.
- * If a topic is recreated soon after a takeover, the process that released the partition can still
- * write the partition's checkpoints.
+ * How long a released partition is still read. This has two reasons. In a rolling restart
+ * partitions often return soon. If a topic is recreated soon after a takeover, the process that
+ * released the partition also writes the partition's last checkpoints, because the new sequencer of
+ * the partition may have ended already.
  */
 export const RELEASED_KEPT_MS = 30_000;
 const BACK_OFF = { firstMs: 200, maxMs: 5_000 };

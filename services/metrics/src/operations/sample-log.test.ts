@@ -48,7 +48,7 @@ describe("the sample log", () => {
     expect(accepted).toEqual([1]);
   });
 
-  it("continues from a checkpoint: it skips earlier records, and the window of new checkpoints starts at the next sample", () => {
+  it("continues from a checkpoint: it skips earlier records; without `keepsWindowStart`, new checkpoints get the next accepted sample as window start", () => {
     const { log, accepted } = newLog();
     const checkpoint = { sequence: 7, to: 70, offset: 50, window: { sequence: 3, from: 20, offset: 10 }, frame: "{}" };
     const point = { state: { sequence: 7, to: 70 }, acceptFrom: 51, restoreFrame: true, keepsWindowStart: false };
@@ -59,7 +59,7 @@ describe("the sample log", () => {
     expect(stream && log.windowStartOf(stream)).toEqual({ sequence: 8, from: 70, offset: 51 });
   });
 
-  it("if the window was not read, keeps the window start of the checkpoint for the maximum age of a window", () => {
+  it("with `keepsWindowStart`, gives new checkpoints the window start of the restored checkpoint, for the maximum age of a window", () => {
     const clock = new TestClock(0);
     const { log } = newLog(clock);
     const window = { sequence: 3, from: 20, offset: 10 };

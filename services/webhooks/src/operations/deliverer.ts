@@ -107,8 +107,8 @@ export class Deliverer {
   }
 
   /**
-   * Ends the pause of an endpoint if a receiver at a former URL asked for it. Rejects if the
-   * database fails.
+   * Ends a pause of an endpoint that the receiver at a former URL requested by `Retry-After`.
+   * Rejects if the database fails.
    */
   async endPauseOfFormerUrl(endpointId: string): Promise<void> {
     const url = this.#queues.pausedBy(endpointId, this.#options.clock.nowMs());

@@ -34,7 +34,7 @@ export interface FeedRow {
   readonly ledger_sequence: number;
 }
 
-/** A stored order or position that the events to book name again. Its number `n` is kept. */
+/** A stored order or position that appears again in the events to book. Its number `n` is kept. */
 export interface KnownRow {
   readonly kind: "order" | "position";
   readonly server_id: string;

@@ -146,7 +146,8 @@ async function sendConfiguration(database: Database, serverId: string, configure
     try {
       await configure(fromRow(row));
     } catch (error) {
-      // The failed send possibly arrived, even after the send of another process: send again.
+      // The failed send possibly arrived, even after the send of another process. So a later call
+      // must send the configuration again.
       await database.query(SAVE_UNCONFIGURED, [serverId]);
       throw error;
     }

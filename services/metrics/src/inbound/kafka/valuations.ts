@@ -55,7 +55,8 @@ export function startValuationConsumer(options: {
     maxBatchMessages: VALUATIONS_PER_TURN,
     onBatch: async ({ partition, messages }) => {
       await setImmediate();
-      // The first batch checks the topics. Later offsets go back only if the topic was recreated.
+      // The first batch of a partition checks the topics. A later batch checks them only if its
+      // offset went back. Offsets go back only if the topic was recreated.
       if ((messages[0]?.offset ?? 0n) < (reached.get(partition) ?? MAX_OFFSET)) await checked(watch);
       const { commitOffset } = await sequencer.addValuations(
         partition,

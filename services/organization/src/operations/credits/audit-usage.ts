@@ -25,9 +25,10 @@ export function keyUsesOf(entries: readonly UsageEntry[]): KeyUse[] {
 }
 
 /**
- * Final commands for the audit log: password resets, and of people all commands in `AUDIT_ACTIONS`.
- * A repeated command event gives an entry with the same `eventId`. Sorted: one lock order for all
- * transactions prevents deadlocks.
+ * Audit log entries of the final commands that are in `AUDIT_ACTIONS`. Password resets are recorded
+ * whoever requested them. Other commands are recorded only if a person requested them. A repeated
+ * command event gives an entry with the same `eventId`. Sorted: one lock order for all transactions
+ * prevents deadlocks.
  */
 export function auditedCommandsOf(events: readonly CommandEvent[]): AuditRecord[] {
   return events.flatMap(auditRecordOf).sort((a, b) => ((a.eventId ?? "") < (b.eventId ?? "") ? -1 : 1));

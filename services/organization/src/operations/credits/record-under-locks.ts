@@ -8,7 +8,11 @@ export function shardsOf(entries: readonly LedgerEntry[]): Shard[] {
   return [...new Set(entries.map((entry) => shardOf(entry.organizationId)))];
 }
 
-/** Records entries that depend on nothing in Redis, under the locks of their shards. */
+/**
+ * Shares the locks of the entries' shards, then records the entries. Entries that were read from
+ * Redis must not be recorded with this function: the locks must be shared before that read
+ * ({@link CreditTransaction.shareShardLocks}).
+ */
 export async function recordUnderLocks(
   tx: CreditTransaction,
   entries: readonly LedgerEntry[],

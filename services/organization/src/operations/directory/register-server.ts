@@ -23,8 +23,9 @@ const NOT_HTTPS = {
 };
 
 /**
- * The token of a server is never sent to another address. If a new address only removed the token,
- * kapi would send the token that all servers share to this address, which may be mistyped.
+ * The token of a server is never sent to another address, so a change of the address must include a
+ * token. The old token is not simply deleted: kapi would then send `TRADING_SERVER_TOKEN` to the
+ * new address, which may be mistyped. All servers without a token of their own share that token.
  */
 const NO_TOKEN_FOR_ADDRESS = {
   path: ["tradingServerToken"],
