@@ -142,5 +142,5 @@ function difference(before: Memory, after: Memory, count: number): Memory {
 
 function textOf({ resident, heap, external }: Memory): string {
   const kb = (bytes: number): string => `${(bytes / KB).toFixed(1)} KB`;
-  return `${kb(resident)} resident, of that heap ${kb(heap)}, buffers ${kb(external)}`;
+  return `${kb(resident)} resident, the heap grew by ${kb(heap)}, buffers ${kb(external)}`;
 }

@@ -53,7 +53,7 @@ it("each refund is retried every second until Redis accepts it, independently of
 
 it("a refund that fails is given up and logged while Redis still remembers its charge, however late its first attempt was", async () => {
   const { value: refunds, stop } = startRepeatedRefunds({ admission: { refund }, clock, logger });
-  // The request itself took most of the time.
+  // The request took so long that Redis remembers its charge for only 20 s more.
   const chargeId = uuidV7(clock.nowMs() - CHARGE_TTL_MS + 20_000);
   refunds.add(requestOf(chargeId));
   await vi.advanceTimersByTimeAsync(20_000);
@@ -67,7 +67,7 @@ it("a refund that fails is given up and logged while Redis still remembers its c
   await stop();
 });
 
-it("a refund is tried although its response was streamed for as long as the gateway allows", async () => {
+it("a refund is tried even if the response to its request was streamed for as long as the gateway allows", async () => {
   const { value: refunds, stop } = startRepeatedRefunds({ admission: { refund }, clock, logger });
   refund.mockResolvedValue(REFUNDED);
   refunds.add(requestOf(uuidV7(clock.nowMs() - MAX_STREAMED_MS)));

@@ -248,7 +248,7 @@ test("a sync in several calls sets all wallets and reservations, makes the shard
   await syncAll(redis);
 });
 
-test("a sync that read the ledger before another sync completed sets nothing, also if the shard is unsynced again", async () => {
+test("after a sync has completed, a sync with the same or a lower epoch sets nothing, also if the shard is unsynced again", async () => {
   const [organizationId, chargeId] = [randomUUID(), randomUUID()];
   const shard = shardOf(organizationId);
   const wallet = (available: number): SyncedWallet =>

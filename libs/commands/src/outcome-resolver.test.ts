@@ -61,7 +61,7 @@ describe("the outcome resolver", () => {
     expect(resolver.resolve(sent, applied, "settle")).toMatchObject({ kind: "final", outcome: { kind: "succeeded" } });
   });
 
-  it("fails a command with a closed reference; past the deadline, expires it after `settle`, and puts it back into the queue after `execute`", () => {
+  it("fails a command whose reference is closed; past the deadline, expires the command if `settle` returned `closed`, and requeues it if `execute` returned `closed`", () => {
     expect(resolver.resolve(entry(PAST), { kind: "closed" }, "settle")).toMatchObject({
       outcome: { status: "expired" },
     });

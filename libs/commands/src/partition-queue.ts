@@ -129,8 +129,8 @@ export class PartitionQueue implements CommandPartition {
   }
 
   /**
-   * Loads a command if the lease is held, there is room, and no earlier command of the server may
-   * be only in the inbox. Otherwise the command stays only in the inbox.
+   * Loads a command if the lease is held, there is room, and all earlier open commands of the
+   * server are known to be in memory. Otherwise the command stays only in the inbox.
    */
   #loadOrSpill(loadable: Loadable): void {
     const { message, offset } = loadable;

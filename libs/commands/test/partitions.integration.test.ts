@@ -77,7 +77,7 @@ it("the former holder of a partition leaves it to the member of a later generati
   await store.stop();
 });
 
-it("when a partition is assigned again, commands that another process inserted before are scheduled, also if the process keeps its lease", async () => {
+it("a repeated assignment of a partition schedules the commands that another process has inserted, also if the assigned process kept its lease", async () => {
   const store = harness.startStore();
   const scheduled: string[] = [];
   const scheduler: Pick<Scheduler, "add" | "drop"> = {

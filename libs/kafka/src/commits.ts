@@ -11,13 +11,13 @@ import { asError } from "./errors.ts";
 const COMMIT_INTERVAL_MS = 1_000;
 const RETRY_DELAY_MS = 1_000;
 
-/** One offset to commit, and the generation that it belongs to. */
+/** One offset to commit, in one generation of the consumer group. */
 export interface Commit {
   readonly topic: string;
   readonly partition: number;
   /** The offset that may be committed now; called again at each commit while it is below `end`. */
   readonly offset: () => bigint;
-  /** The offset after the last message of the batch. */
+  /** The offset after the last message of the batch. If `offset()` is constant: that offset. */
   readonly end: bigint;
   /** The id of the topic that the offset belongs to; null: not known. */
   readonly topicId: string | null;

@@ -3,7 +3,8 @@ import net from "node:net";
 
 /**
  * A TCP proxy that can hold back what its clients send. Held bytes reach the server when they are
- * released, also while the client is paused. They are lost if the client has closed its connection.
+ * released, even while the client process is paused (SIGSTOP). Held bytes are lost if the client
+ * has closed its connection.
  */
 export class LateConnection {
   readonly #server: net.Server;

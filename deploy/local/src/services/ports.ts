@@ -13,8 +13,8 @@ export type AskedPorts = Readonly<Record<string, number | undefined>>;
 
 /**
  * Ports by name. The name of a process, such as `gateway` or `gateway-2`, is the name of its main
- * port. Further ports are "live" and "live-2" (live stream), "console-page" and "gateway-internal".
- * No two names have the same port.
+ * port. Further ports are "live" and "live-2" (live stream), "console-page", "gateway-internal" and
+ * "gateway-2-internal". No two names have the same port.
  */
 export interface Ports {
   of(name: string): number;

@@ -36,9 +36,9 @@ export type LiveEvent =
   | { readonly type: "sample"; readonly sample: Sample; readonly place: Place }
   | {
       /**
-       * Some samples are no longer available. In their place, the client has read the account over
-       * the API: `account` and `openPositions` are its present values. The lowest equity of the
-       * missing samples is unknown.
+       * Some samples are no longer available. Instead, the client has read the account over the
+       * API: `account` and `openPositions` are its present values. The lowest equity of the missing
+       * samples is unknown.
        */
       readonly type: "reconciled";
       readonly account: TradingAccount;

@@ -1,6 +1,7 @@
 /**
- * How far a program has handled the samples of an account, and which samples were missing. The
- * program stores the place of an event together with the effect of the event.
+ * How far a program has handled the samples of an account, and which samples were missing. An event
+ * of the live stream (`LiveEvent` in events.ts) has the place after this event. The program stores
+ * this place together with the effect of the event.
  */
 
 /** Number of announced gaps that a place keeps. Older ones are only counted. */

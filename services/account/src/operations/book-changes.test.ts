@@ -7,7 +7,10 @@ import { type BookableChange, type ChangeBookingDependencies, createChangeBookin
 
 const SERVER = "0197a3c2-6d20-7a10-8b3f-91c5e07d2a02";
 
-/** The history of one server in memory: booked events, and accounts whose history was read. */
+/**
+ * The booked history of one server in memory. `asked` has the accounts whose events were requested
+ * from the trading server's history.
+ */
 class History implements ChangeBookingDependencies {
   readonly booked = new Map<string, number>();
   readonly events: string[] = [];
@@ -54,7 +57,7 @@ describe("the events that a trading server returns for changes", () => {
     expect(history.asked).toEqual([]);
   });
 
-  it("are booked after the earlier events of the topic, which is read without a pause; the history is not read", async () => {
+  it("are booked after the earlier events of the topic, which is read without a pause; the trading server's history is not read", async () => {
     const history = new History();
     const pause = history.urgency.pause(60_000);
     history.booked.set("1", 3);
@@ -69,14 +72,14 @@ describe("the events that a trading server returns for changes", () => {
     await pause;
   });
 
-  it("are read from the history if the topic does not deliver the earlier events", async () => {
+  it("are read from the trading server's history if the topic does not deliver the earlier events", async () => {
     const history = new History();
     history.booked.set("1", 3).set("2", 0);
     await createChangeBooking(history)(SERVER, changesOf("1", "2"));
     expect(history.asked).toEqual(["1", "2"]);
   });
 
-  it("do not block a batch if reads of the history hang; at most 8 such reads run for each server", async () => {
+  it("do not block a batch if reads of the trading server's history hang; at most 8 such reads run for each server", async () => {
     const history = new History();
     history.hanging = deferred();
     const accounts = Array.from({ length: 20 }, (_, index) => String(index));

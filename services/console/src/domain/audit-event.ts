@@ -8,8 +8,9 @@ export const UNREADABLE_ACTION = "unreadable";
 /** Maximum number of characters kept of an unreadable field. */
 const MAX_UNREADABLE_CHARACTERS = 500;
 /**
- * JSON of NUL or half a surrogate pair: PostgreSQL would reject the whole batch. Two backslashes
- * are one backslash in the text, and begin no such escape.
+ * Matches the JSON escape of NUL or of half a surrogate pair, such as `\u0000` or `\ud800`:
+ * PostgreSQL would reject the whole batch. Two backslashes are the escape of one backslash: a `u`
+ * after them is a plain letter.
  */
 const NOT_STORABLE = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/;
 

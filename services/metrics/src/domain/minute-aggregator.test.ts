@@ -71,7 +71,7 @@ describe("the aggregator of an account", () => {
     expect(closed.map((minute) => minute?.endedHour)).toEqual([undefined, null, null, null, hour]);
   });
 
-  it("returns `unknown` for an ended hour after a restart, until it has closed all minutes of an hour", () => {
+  it("returns `unknown` as the ended hour if another process may have stored minutes of that hour", () => {
     const former = new MinuteAggregator(account, null);
     former.addSample(...sampleOf(1, 5));
     const aggregator = new MinuteAggregator(account, former.closeEnded(Number.MAX_SAFE_INTEGER)?.state ?? null);

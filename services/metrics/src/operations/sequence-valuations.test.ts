@@ -321,7 +321,7 @@ describe("accounts whose existence is not known yet", () => {
     await eventually(() => partition.accepted.some(({ key, to }) => key.endsWith(first) && to === 6));
   });
 
-  it("and that turn out to be unknown have each valuation rejected once; the report names the first one that was not rejected before", async () => {
+  it("are reported as unknown if they do not exist: at the first valuation that was not rejected for another reason, and no valuation is rejected twice", async () => {
     const partition = new Partition([]);
     const [accountNumber = ""] = ACCOUNTS;
     partition.unknown.add(accountNumber);

@@ -1,6 +1,6 @@
 /**
- * Chooses the content of evidence, of a breach or an interval (decisions, 20), from the records of
- * the account.
+ * Chooses the content of the evidence of a breach or of an interval (decisions, 20). The content
+ * comes from the records of the account.
  */
 import type {
   AccountMetricsFrame,
@@ -75,8 +75,8 @@ export interface UnprovenBreach {
   readonly ruleActiveFromOffset: number | null;
   /**
    * The offset of the valuation that reached the limit. Null: the seed of the rules reached it, or
-   * the offset is not known. New rules are compared with the newest values at once. So after a
-   * change of rules, the offset can be that of the newest valuation before the change.
+   * the offset is not known. New rules are at once compared with the newest values: the seed, or a
+   * valuation that was measured after the seed. So the offset can be below `ruleActiveFromOffset`.
    */
   readonly valuationOffset: number | null;
   /** Whether the valuation that reached the limit was in a topic that is deleted now. */

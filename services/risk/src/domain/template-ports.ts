@@ -94,7 +94,7 @@ export interface TemplateRepository {
   changeTemplate(transaction: WorkTransaction, change: TemplateChange, partition: number): Promise<number>;
   /** The templates of these partitions whose accounts are being looked for, at most `limit`. */
   searching(partitions: readonly number[], limit: number): Promise<readonly SearchingTemplate[]>;
-  /** Adds the next `limit` accounts whose rules came from the template to the waiting accounts. */
+  /** Adds to the waiting accounts the next `limit` accounts whose rules came from the template. */
   addFromTemplate(template: SearchingTemplate, limit: number): Promise<void>;
   /** Adds the next selected accounts; `isLast`: no account follows them in the selection. */
   addSelected(template: SearchingTemplate, accounts: readonly LocatedAccount[], isLast: boolean): Promise<void>;

@@ -30,7 +30,7 @@ export function addTrigger(program: Command, surroundings: Surroundings): void {
     .option("--endpoint <id>", "the endpoint that gets webhook.test")
     .addHelpText(
       "after",
-      "\nTrades need the control API of the simulated server: KAPI_CONTROL_URL and, if it has one, KAPI_CONTROL_TOKEN.\n\nExample:\n  kapi trigger position.closed --account 10000001",
+      "\nTrades need the control API of the simulated server: set KAPI_CONTROL_URL, and KAPI_CONTROL_TOKEN if the control API needs a token.\n\nExample:\n  kapi trigger position.closed --account 10000001",
     )
     .action(async (kind: string, options: TriggerOptions) =>
       trigger(await openSession(surroundings, options), kind, options),

@@ -26,7 +26,7 @@ describe("a wallet in Redis", () => {
     expect(driftOfRedis(ledger, new Map([[organizationId, withRead]]), [read])).toEqual([]);
   });
 
-  it("drifts if one sum differs, by the difference", () => {
+  it("drifts if one sum differs, and the drift is the difference", () => {
     const [drift, ...more] = driftOfRedis(ledger, new Map([[organizationId, withRead]]), []);
     expect(more).toEqual([]);
     expect(drift).toMatchObject({

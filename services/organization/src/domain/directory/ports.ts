@@ -78,6 +78,6 @@ export interface DirectoryStore {
 export interface FormerUsers {
   /** At most `limit` users that the console does not have, or has in an earlier version. */
   unmoved(limit: number): Promise<FormerUser[]>;
-  /** Records that the console has these versions. */
+  /** Stores, for each user, the version that the console now has. */
   markMoved(users: readonly Pick<FormerUser, "userId" | "sessionVersion">[]): Promise<void>;
 }

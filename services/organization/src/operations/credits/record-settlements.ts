@@ -73,9 +73,11 @@ export async function recordSettlements(
  * Records consumptions that the first transaction found missing. This perhaps locks wallets that
  * the first transaction did not lock. The first transaction cannot lock more wallets without the
  * risk of a deadlock, so the consumptions have their own transaction. After a crash between the two
- * transactions, the events are read again and the same consumptions are found. Returns the changes
- * of wallets in Redis, which are pending until Redis has them: Redis has no reservation that would
- * show whether a consumption was applied.
+ * transactions, the events are read again and the same consumptions are found.
+ *
+ * Returns the changes of wallets in Redis. The transaction also stores them as pending, until Redis
+ * has them. It is not enough that the events are read again after a crash: the reservation in Redis
+ * shows whether an old settlement was applied, but a consumption has no reservation.
  */
 async function recordLate(
   { store, clock }: LedgerContext,

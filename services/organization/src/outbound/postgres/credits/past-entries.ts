@@ -1,7 +1,7 @@
 /**
  * Entries of requests that are weeks old. They are rare: Kafka keeps events for 7 days, and usage
- * waits in Redis only while the ledger is unavailable. Only all months together show whether such
- * an entry is new.
+ * waits in Redis only while the ledger is unavailable. Such an entry may be in the table of any
+ * month, so all months are searched.
  */
 import { toIso } from "@kapi/kernel";
 import { statement, type Transaction } from "@kapi/postgres";
