@@ -132,7 +132,7 @@ it.each<[what: string, name: string, body: object, path: readonly (string | numb
     { ...VALID, appliesTo: { nameStartsWith: "Nobody has this name" }, newAccounts: false },
     ["appliesTo"],
   ],
-])("a template with %s is rejected, with the field", async (_what, name, body, path) => {
+])("a template with %s is rejected, and the error names the field", async (_what, name, body, path) => {
   const answer = await client.send("PUT", `/risk-templates/${encodeURIComponent(name)}`, body, `bad-${String(path)}`);
   expect(answer.status, JSON.stringify(answer.body)).toBe(400);
   expect(answer.body).toMatchObject({ code: "VALIDATION_FAILED", issues: [{ path }] });

@@ -19,7 +19,10 @@ import { Receiver } from "../../services/webhooks/test/receiver.ts";
 import { Harness } from "../../services/webhooks/test/harness.ts";
 
 const SCHEMA = "lost_commit_reply";
-/** The lost reply is detected within 5 s, and the event's outbox row is published 5 s later. */
+/**
+ * The lost reply is detected within 5 s. The event's outbox row is published soon after the row is
+ * 5 s old.
+ */
 const DELIVERED_WITHIN_MS = 30_000;
 /** Finds the outbox row of an event. The row is visible after the commit of its transaction. */
 const LEFT_BEHIND = statement<{ id: number }>("left_behind", "select id from outbox where messages like $1");

@@ -36,8 +36,8 @@ const CATCH_UP_MS = 10_000;
 const FILL_TIMEOUT_MS = 600_000;
 const UNCOALESCED = { COALESCE_MS: "0", LOG_LEVEL: "warn" };
 /**
- * Maximum ratio of a process's cost to its equal share of the cost of a single process. The ratio
- * is above 1, because each process also has fixed costs.
+ * Each of n windows processes may cost at most this factor times 1/n of the cost of one process
+ * that runs alone. The factor is above 1, because each process also has fixed costs.
  */
 const MAX_SHARE = 1.3;
 /** Maximum ratio to the figures of the first measurement. A smaller growth counts as noise. */

@@ -290,7 +290,7 @@ export class Scheduler {
     return end === -1 ? next : next.slice(0, end);
   }
 
-  /** `call`: the batch as a call of the server's breaker; null: it does not call the server. */
+  /** `call`: the number that the breaker gave the batch; null: the batch calls no server. */
   async #run(server: ServerQueue, mode: BatchMode, batch: readonly Entry[], call: number | null): Promise<void> {
     const underWay = { commands: batch.length, slowFromMs: this.#options.clock.nowMs() + SLOW_BATCH_MS };
     server.underWay.add(underWay);

@@ -5,9 +5,10 @@
  * commands from the inbox. It writes every new message to the inbox before it commits the offset,
  * and runs commands until the partition is revoked.
  *
- * Invariants: a command is in the inbox before it is sent anywhere. The state of a command changes
- * only under the lease of its partition, when its event is booked, or when its risk rules are
- * activated. Every command in memory is also in the inbox, so a crash loses nothing.
+ * Invariants: a command is in the inbox before it is sent anywhere. Only three things change the
+ * state of a command: the holder of the lease of its partition, the booking of its event, and the
+ * activation of its risk rules. The last two need no lease. Every command in memory is also in the
+ * inbox, so a crash loses nothing.
  */
 import { hostname } from "node:os";
 

@@ -28,7 +28,7 @@ describe("a claim", () => {
 
   it.each([
     [
-      "the lowest equity is the minimum of the valuations since the breach",
+      "its lowest equity is the minimum of the valuations since the breach",
       { extremeValue: "9466.90" },
       ["breach.extremeValue"],
     ],

@@ -7,8 +7,8 @@ interface PartitionLag {
   /** The offset of the first unhandled message. */
   position: bigint;
   /**
-   * When a handler last answered. If the partition was at its end since then: when the next message
-   * was fetched.
+   * When the time without an answer began: at the last answer of a handler, or at a later fetch
+   * before which all messages were handled.
    */
   answeredMs: number;
 }

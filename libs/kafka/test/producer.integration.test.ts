@@ -105,7 +105,7 @@ test("messages of one turn of the event loop share a request, and requests to a 
   expect(most).toBe(1);
 });
 
-test("messages of rejected partitions are sent again, messages of stored partitions are not", async () => {
+test("if the broker rejects the messages of one partition of a request, only these messages are sent again", async () => {
   let tries = 0;
   const watched = watchProduce(kafka, async (_records, produce) => {
     tries += 1;
@@ -205,7 +205,7 @@ test("a message that still waits at its deadline is rejected, and is certainly n
   expect([...ends.values()].reduce((sum, end) => sum + end, 0n)).toBe(BigInt(sends.length - notSent));
 });
 
-test("no message passes its deadline because the system clock jumps", async () => {
+test("a jump of the system clock does not make a message pass its deadline", async () => {
   const answer = deferred<void>();
   const slow = await startProducer(watchProduce(kafka, (_records, produce) => answer.promise.then(produce)));
   const sent = slow.value.send(TOPICS.creditsEvents, { key: "k", value: "x" });

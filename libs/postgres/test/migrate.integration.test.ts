@@ -59,7 +59,7 @@ test("if an applied migration file was changed, the error names the file, and no
   expect(await asAdmin(`select to_regclass('${schema}.more') as found`)).toEqual([{ found: null }]);
 });
 
-test("if only comments of an applied migration file were corrected, the start succeeds, also with the former file", async () => {
+test("corrected comments of an applied migration file are accepted only if corrected.json names the file; the former file is accepted too", async () => {
   const former = "-- old words\ncreate table items (id int);\n";
   await write("0001_create.sql", former);
   await up();

@@ -208,7 +208,7 @@ async function javaOfThisMachine(context: ServerContext): Promise<string> {
   const found = await recentJava();
   if (found !== null) return found;
   if (!context.packages.canInstall) throw new LocalError(missing(`Java ${OLDEST_JAVA} or later`));
-  context.report.note("Kafka: installing Java, once for all starts");
+  context.report.note("Kafka: installing Java (once; later starts use the cached copy)");
   await context.packages.install(...JAVA_PACKAGES);
   const installed = await recentJava();
   if (installed === null)
@@ -235,7 +235,7 @@ async function jars(context: ServerContext): Promise<string> {
   if (existsSync(path.join(cache, name))) return path.join(cache, name);
   if (findCommand("mvn") === null) {
     if (!context.packages.canInstall) throw new LocalError(missing("Maven"));
-    context.report.note("Kafka: installing Maven, once for all starts");
+    context.report.note("Kafka: installing Maven (once; later starts use the cached copy)");
     await context.packages.install("maven");
   }
   context.report.note("Kafka: fetching its jars (43 MB, once)");

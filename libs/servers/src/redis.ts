@@ -95,7 +95,7 @@ async function redisBinary(context: ServerContext): Promise<Binary> {
         "redis-server is not on the PATH and cannot be fetched here: install it, use a Docker engine, or set REDIS_URL.",
       );
     }
-    context.report.note("Redis: fetching Debian's redis-server, once for all starts");
+    context.report.note("Redis: fetching Debian's redis-server (once; later starts use the cached copy)");
   }
   const folder = await cached(cache, "redis", (filling) =>
     context.packages.unpack(["redis-server", "redis-tools"], filling),

@@ -70,7 +70,7 @@ describe("a TCP proxy", () => {
     expect(client.ended).toBe(false);
   }
 
-  it("after `refuse` resets connections and refuses new ones, and after `pass` accepts new ones at the same port", async () => {
+  it("resets connections and refuses new ones after `refuse`, and accepts new ones at the same port after `pass`", async () => {
     await proxy.refuse();
     await expect.poll(() => client.error).toBe("ECONNRESET");
     const refused = new Client(proxy.port);
@@ -82,7 +82,7 @@ describe("a TCP proxy", () => {
     again.socket.destroy();
   });
 
-  it("after `blackhole` keeps connections open, even if the server stops, and passes the held data on after `pass`", async () => {
+  it("keeps connections open after `blackhole`, even if the server stops, and passes the held data on after `pass`", async () => {
     await proxy.blackhole();
     client.say("b");
     const late = new Client(proxy.port);
@@ -101,7 +101,7 @@ describe("a TCP proxy", () => {
     late.socket.destroy();
   });
 
-  it("after `dropReplies` passes requests on, and resets the connection as soon as replies can pass again", async () => {
+  it("passes requests on after `dropReplies`, and resets the connection as soon as replies can pass again", async () => {
     await proxy.dropReplies();
     client.say("b");
     await expect.poll(() => echo.received).toEqual(["a", "b"]);
@@ -110,7 +110,7 @@ describe("a TCP proxy", () => {
     await expect.poll(() => client.error).toBe("ECONNRESET");
   });
 
-  it("after `delay` passes all data on later, and in order", async () => {
+  it("delays all data after `delay`, and delivers the data in order", async () => {
     await proxy.delay(SILENT_MS);
     const beganMs = performance.now();
     for (const text of ["b", "c", "d"]) client.say(text);
@@ -128,7 +128,7 @@ describe("a TCP proxy", () => {
     await expect.poll(() => client.text).toBe("ab");
   });
 
-  it("after `cut` resets connections, and accepts new ones at once", async () => {
+  it("resets connections after `cut`, and accepts new ones at once", async () => {
     proxy.cut();
     await expect.poll(() => client.error).toBe("ECONNRESET");
     expect(proxy.connections).toBe(0);

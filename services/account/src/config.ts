@@ -21,7 +21,9 @@ export const ConfigSchema = z.object({
   METRICS_URL: configFields.serviceUrl,
   /** Token for trading servers that were registered without a token of their own. */
   TRADING_SERVER_TOKEN: configFields.internalToken.optional(),
-  /** Keys that decrypt the tokens of trading servers; organization has the same keys. */
+  /**
+   * Keys that decrypt the tokens of trading servers; the organization service has the same keys.
+   */
   TRADING_SERVER_SEALING_KEYS: configFields.keyring,
   ...connectionFields.tradingServers,
   TRADING_SERVER_ALLOW_INSECURE: configFields.allowInsecure,

@@ -12,7 +12,7 @@ afterAll(async () => {
   await env.stop();
 });
 
-it("a status that a breach of a risk rule causes has a reason, which the next change of the status clears", async () => {
+it("if a breach of a risk rule changes the status, the status has a reason; the next change of the status clears the reason", async () => {
   const account = await env.account();
   const breach = randomUUID();
   const reason = async (): Promise<unknown> => (await env.details(account)).body.account.statusReason;

@@ -223,7 +223,7 @@ describe("the reads of the ledger", () => {
     expect(await harness.call("GET", `${path}/transactions`, account)).toMatchObject({ status: 401 });
   });
 
-  it("for an export fail while the trading server is unavailable, instead of showing an old ledger", async () => {
+  it("fail for an export while the trading server is unavailable, instead of showing an old ledger", async () => {
     const accountNumber = await harness.openAccount(100);
     await harness.fault({ kind: "unreachable", accountNumber, operation: "sequence", count: 1 });
     const unavailable = await harness.call("GET", pathOf(accountNumber, "/history?limit=5"));

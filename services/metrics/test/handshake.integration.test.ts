@@ -67,7 +67,7 @@ describe("a handshake", () => {
     ["version 8", { headers: { "sec-websocket-version": "8" } }],
     ["two versions", { headers: { "sec-websocket-version": "13, 8" } }],
     ["another protocol", { headers: { upgrade: "h2c" } }],
-    ["no subprotocol in its header", { headers: { "sec-websocket-protocol": "" } }],
+    ["an empty subprotocol header", { headers: { "sec-websocket-protocol": "" } }],
     ["a subprotocol that is no token", { headers: { "sec-websocket-protocol": "a b" } }],
     ["the same subprotocol twice", { headers: { "sec-websocket-protocol": "a, a" } }],
   ])("with %s returns 400 with the supported version", async (_name, parts) => {

@@ -101,7 +101,7 @@ describe("a receiver with the standardwebhooks package", () => {
     expect(counted.toSorted()).toEqual(["command.failed null", "position.closed 2", "position.closed 3"]);
   });
 
-  it("gets an account's transactions numbered in ledger order, even if kapi receives them in another order", async () => {
+  it("gets an account's transactions numbered in ledger order, even if the webhooks service receives them in another order", async () => {
     await harness.createEndpoint({ url: receiver.url });
     const of = owner();
     // A publisher that lost the reply to its commit publishes the first transaction later.

@@ -96,7 +96,7 @@ test("state shows an account as it was; for a time before the account began, the
 });
 
 test.each(["", " --follow"])(
-  "the command logs --operation%s reads, and pays for, only the usage of that operation",
+  "kapi logs --operation%s reads, and pays for, only the usage of that operation",
   async (follow) => {
     await kapi("accounts create --name One --leverage 100 --key one");
     await kapi("accounts deposit 10000001 5 --key two");
@@ -127,7 +127,7 @@ test("a list with --limit reads, and pays for, no page beyond the limit", async 
   }
 });
 
-test("the command digests fails for a day that is not over; for an invalid date it sends no request", async () => {
+test("kapi digests fails for a day that is not over; for an invalid date it sends no request", async () => {
   await kapi("accounts create --name One --leverage 100 --key one");
   expect(await kapi("digests --date 2026-03-01 --json")).toMatchObject({ code: 0, out: "" });
   const today = new Date().toISOString().slice(0, 10);
@@ -238,7 +238,7 @@ test("a login with a malformed key is a usage error", async () => {
   expect(ran).toMatchObject({ code: 2, out: "" });
 });
 
-test("a login that reads the key from standard input asks nothing there: it needs the address", async () => {
+test("a login that reads the key from standard input asks no questions, so it requires --base-url", async () => {
   const write = { out: "", err: "" };
   const ask = vi.fn<Surroundings["ask"]>(() => Promise.resolve(fake.key));
   expect(await runCommandLine(["login", "--key-stdin"], { ...surroundingsOf(write), ask })).toBe(2);

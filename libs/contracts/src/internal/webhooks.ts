@@ -1,7 +1,7 @@
 /**
  * The internal routes of the webhooks service. Each webhook operation of the management API has a
- * route with the same answer. Only the console calls the further routes: those that read
- * deliveries, and those of the audit outbox.
+ * route with the same answer. Only the console calls the other routes: `getEvent`,
+ * `listAccountDeliveries`, and those of the audit outbox.
  */
 import {
   CreateWebhookBody,

@@ -1,7 +1,7 @@
 /**
  * Resumes unfinished deletions: after a failed request, a failed attempt at a command, or the end
- * of a process. A failed deletion is retried with increasing delay. A failure of the database only
- * delays the round.
+ * of a process. A failed deletion is retried with increasing delay. If the due deletions cannot be
+ * read from the database, they are read again after a pause.
  */
 import { repeat, type Repetition } from "@kapi/kernel";
 import { counter, type Logger, type Started } from "@kapi/runtime";

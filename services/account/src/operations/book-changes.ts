@@ -35,7 +35,7 @@ export interface BookableChange {
 export interface ChangeBookingDependencies {
   readonly reader: Pick<HistoryReader, "bookedSequences">;
   readonly feed: Pick<FeedSource, "book" | "bookNextPage">;
-  /** Makes the reader of the topic fetch without a pause. */
+  /** While a booking waits for the topic, the reader of the topic makes shorter pauses. */
   readonly urgency: Urgency;
 }
 

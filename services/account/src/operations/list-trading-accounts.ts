@@ -109,8 +109,8 @@ async function inTurn<T>(
 
 /**
  * The given accounts of a server, in order; null for one that does not exist or is deleted. A call
- * with more than {@link MAX_UNQUEUED_RECORDS} accounts waits for the organization's turn, and
- * throws as a chunk of a list does.
+ * with more than {@link MAX_UNQUEUED_RECORDS} accounts waits for the organization's turn.
+ * @throws ApiError TOO_MANY_CONCURRENT_REQUESTS if the turn does not come in time
  */
 export async function readAccountRecords(
   { reader, samples }: AccountListDependencies,

@@ -2,7 +2,10 @@ import type { CommandEvent, AnyCommandMessage, Pagination } from "@kapi/contract
 
 import type { CommandListQuery } from "./command-list.ts";
 
-/** A request for one command. `organizationId` is the organization of the caller. */
+/**
+ * A command id with an organization. In a read, `organizationId` is the organization of the caller.
+ * In {@link IdempotencyRecords.forget}, it is the organization of the command.
+ */
 export interface CommandRead {
   readonly organizationId: string;
   readonly commandId: string;

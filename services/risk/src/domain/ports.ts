@@ -131,10 +131,11 @@ export interface EvaluationStore {
   /** The token of each partition that ever had an owner. */
   tokens(): Promise<ReadonlyMap<number, number>>;
   /**
-   * Makes this process the owner of a partition, unless a member of a later generation has acquired
-   * the partition since this process joined the group. A later generation that acquired the
-   * partition earlier is ignored: Kafka counts from 1 again after it has deleted a group.
-   * @throws NotOwner if a member of a later generation has acquired the partition since the join.
+   * Makes this process the owner of a partition. The last owner may have a higher generation than
+   * `membership`. The higher generation is ignored if the last owner's token is already in
+   * `membership.tokens`: Kafka counts generations from 1 again after it has deleted a group.
+   * @throws NotOwner if the last owner has a higher generation, and its token is not in
+   * `membership.tokens`.
    */
   acquire(partition: number, topicId: string, membership: Membership): Promise<PartitionStart>;
   /**

@@ -114,7 +114,7 @@ it("templates are applied on other servers while the accounts of one server are 
   expect(done).toContain("applied down/1001");
 });
 
-it("a round reads at most four accounts of an unavailable server, and does not report that more can be compared", async () => {
+it("a round reads at most four accounts of an unavailable server; the next round does not report that more accounts can be compared", async () => {
   const accounts = Array.from({ length: 200 }, (_, index) => waiting("down", String(1_000 + index)));
   const { applier, done, failing } = setUp({ accounts });
   failing.set("down", new Unavailable());
@@ -144,7 +144,7 @@ it("a round compares only changed accounts while many versions of rules are not 
   expect(done).toEqual(["applied one/1001"]);
 });
 
-it("a round does not read an account with rules of its own, and postpones an account whose rules may be discarded", async () => {
+it("a round does not read an account with rules of its own, and postpones an account whose rules are not active yet and might still be discarded", async () => {
   const { applier, done, failing } = setUp({
     accounts: [waiting("one", "1001", { rules: "own" }), waiting("one", "1002", { rules: "uncertain" })],
   });
@@ -166,7 +166,7 @@ it("a round searches all accounts whose rules came from a template, then all acc
   expect(done).toEqual(["from begun", "selected first after : 1000", "selected last after 1999: 1, all"]);
 });
 
-it("a search is repeated later while the account service does not answer; waiting accounts are compared meanwhile", async () => {
+it("if the account service does not answer a search, the search is repeated after a pause; waiting accounts are compared meanwhile", async () => {
   const template = { serverId: "one", name: "a", version: 1, appliesTo: {}, fromTemplateAfter: null };
   const { applier, clock, done, failing } = setUp({
     accounts: [waiting("one", "1001")],

@@ -147,9 +147,9 @@ export class TemplateApplier {
   }
 
   /**
-   * Runs `work`. Pauses `dependency` if accounts are unavailable, and `cause`, unless it is null,
-   * after an unexpected error. Returns false if `work` failed, but true after a conflict: the next
-   * round repeats the work.
+   * Runs `work`. If accounts are unavailable, `dependency` is paused. After an unexpected error,
+   * `cause` is paused, unless it is null. Returns false in both cases. After a conflict, nothing is
+   * paused, and the result is true: the next round repeats the work.
    */
   async #attempt(dependency: string, cause: string | null, work: () => Promise<void>): Promise<boolean> {
     const { isUnavailable, isConflict, logger } = this.#options;

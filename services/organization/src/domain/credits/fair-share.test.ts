@@ -16,7 +16,7 @@ it("the fair share takes short queues whole, and equal parts of long ones", () =
   expect(fairShare([9_000], 1_000)).toBe(1_000);
 });
 
-it("the fair share never exceeds a capacity of at least one entry per queue, and wastes at most one entry per queue", () => {
+it("if the capacity has at least one place per queue, the fair share takes no more entries than places; if entries are left, at most one place per queue is unused", () => {
   const queues = fc.array(fc.nat({ max: 2_000 }), { minLength: 1, maxLength: 64 });
   fc.assert(
     fc.property(queues, fc.integer({ min: 64, max: 5_000 }), (waiting, capacity) => {

@@ -59,8 +59,9 @@ export interface PendingWalletChange {
   readonly credits: number;
   readonly epoch: number;
   /**
-   * Set if Redis may have applied the change and forgotten it, or if the change is a refund that
-   * the ledger decided (`convertUsage`). Only a sync of the shard applies such a change.
+   * Set if Redis may have applied the change, but may no longer remember that it was applied. Also
+   * set if the change is a refund that the ledger decided (`convertUsage`). Only a sync of the
+   * shard applies such a change.
    */
   readonly isOld?: boolean;
 }
@@ -139,9 +140,9 @@ export interface UsageLines {
 /** One transaction on the ledger. */
 export interface CreditTransaction extends AuditTransaction {
   /**
-   * Shares the locks of `shards` until the transaction ends. Call it before reading usage from
-   * Redis: then no sync reads wallets in between, and no shard enters another month. Throws if the
-   * epoch of a shard is more than a day old.
+   * Takes shared locks of `shards` until the transaction ends. Until then, no sync reads wallets of
+   * these shards, and none of these shards enters another month. Call it before reading usage from
+   * Redis. Throws if the epoch of a shard is more than a day old.
    */
   shareShardLocks(shards: readonly Shard[]): Promise<void>;
   /**

@@ -62,7 +62,8 @@ export async function recordUsage(context: LedgerContext, shards: readonly Shard
       const counts = { usage: converted.length, recorded: recorded.length };
       logger.error(
         counts,
-        "some usage was not recorded: without a wallet, repeated, or in the table refused_credit_entries",
+        "some usage entries were not recorded: the organization has no wallet, the batch has the entry twice, " +
+          "or the entry is in the table refused_credit_entries",
       );
     }
     return { usage: found.replies, repeated };

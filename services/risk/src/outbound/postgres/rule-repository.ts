@@ -14,7 +14,7 @@ const NEWEST = statement<RuleVersionRow>(
 );
 // $1 server, $2 number, $3 command. Deletes waiting versions of earlier commands on the account.
 // The commands of an account run one after another, so these commands have failed or expired.
-// Otherwise the next version would be based on rules that never become active.
+// If their versions stayed, the next version would be based on rules that never become active.
 const DISCARD_FAILED = statement<never>(
   "risk-discard-failed-versions",
   `delete from rule_sets where server_id = $1 and account_number = $2 and command_id <> $3
@@ -36,8 +36,9 @@ const ACTIVE = statement<RuleVersionRow>(
    order by r.version desc limit 1`,
 );
 
-// A deletion of rules begins with this statement. It waits for a transaction that gives the account
-// rules of a template, because that transaction has locked the account's row in this table.
+// A deletion of rules begins with this statement. It waits for a transaction that applies a
+// template to one of the accounts, because that transaction has locked the account's row in this
+// table.
 const DELETE_WAITING = statement<never>(
   "risk-delete-waiting-accounts",
   `delete from template_accounts w using unnest($1::uuid[], $2::text[]) as d(server_id, account_number)
