@@ -24,7 +24,10 @@ const MONEY = new Set([
 const DECIMAL = new Set(["volume", "price"]);
 
 const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
-/** Writes a number without an exponent as in 1e-7. A number has at most 17 significant digits. */
+/**
+ * Writes a number without an exponent: 0.0000001, not 1e-7. A number has at most 17 significant
+ * digits.
+ */
 const decimal = new Intl.NumberFormat("en-US", { useGrouping: false, maximumSignificantDigits: 17 });
 
 /** JSON without white space, with names in order; amounts, volumes and prices are decimal text. */

@@ -176,7 +176,7 @@ const UNREACHABLE =
 
 /**
  * Whether the start of a connection failed because Redis does not answer yet. A Redis that rejects
- * the password or the certificate is reachable.
+ * the password, or whose certificate is not trusted, is reachable.
  */
 export function isUnreachable(error: unknown): boolean {
   const reason = error instanceof Error && error.cause !== undefined ? error.cause : error;

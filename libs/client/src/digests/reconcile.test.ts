@@ -136,7 +136,7 @@ it("a book that has an account twice is rejected, also if kapi does not have the
   }
 });
 
-it("a balance with more than two decimals is rejected, also as a number; the error of a sum of floats is not", async () => {
+it("a balance with more than two decimals is rejected, also as a number; a sum of floats with a rounding error is accepted", async () => {
   const accountNumber = await tradedAccount();
   // A book that was read from JSON may have numbers, which its type does not know.
   const bookWith = (balance: string | number) => [{ accountNumber, closingBalance: balance as string }];

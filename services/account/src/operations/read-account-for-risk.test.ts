@@ -11,12 +11,12 @@ const dependencies = {
   valuations: { current: () => Promise.reject(new Error("the trading server does not answer")) },
 };
 
-it("a read of an account without current values succeeds although the trading server does not answer", async () => {
+it("a read that does not ask for current values succeeds although the trading server does not answer", async () => {
   const account = await readAccountForRisk(dependencies, ACCOUNT, { valuation: "none" });
   expect(account).toMatchObject({ accountId: "an account", status: "active", valuation: null });
 });
 
-it("a read of an account with current values fails while the trading server does not answer", async () => {
+it("a read that asks for current values fails while the trading server does not answer", async () => {
   const read = readAccountForRisk(dependencies, ACCOUNT, { valuation: "current" });
   await expect(read).rejects.toThrow("the trading server does not answer");
 });

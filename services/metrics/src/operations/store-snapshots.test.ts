@@ -132,7 +132,7 @@ test("while topics are drained before they grow, a minute is stored before its e
   expect(committable()).toBe(11n);
 });
 
-test("an account whose next sample is no longer in the log continues from the first accepted sample of its window", async () => {
+test("an account whose next sample is no longer in the log continues from the first accepted sample that is still in the log", async () => {
   const drawdown = { equityMinor: 1, dayMs: firstMs, dayStartMinor: 1, dayLowMinor: 1, peakMinor: 1, lowMinor: 1 };
   const { snapshots, log, written, clock, ends } = start({ log: { sequence: 1, to: 0 }, drawdown });
   log.apply(0, [record(1, 1), record(2, 2), record(3, 3), record(4, 4)]);
