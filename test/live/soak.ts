@@ -236,7 +236,7 @@ closed by the server     ${[...closes].map(([code, count]) => `${code}: ${count}
 disturbances             ${done.join(", ")}
 samples in the log       ${witness.accepted} accepted, ${witness.refused} rejected, ${witness.unchanged} unchanged valuations
 samples checked          ${total(({ counts }) => counts.samples)} at clients, including the field intervalMinimumEquity
-replays truncated        ${total(({ counts }) => counts.truncated)}, gaps announced to slow readers ${total(({ counts }) => counts.gaps)}, notices from a process behind the client ${total(({ counts }) => counts.behind)}
+replays truncated        ${total(({ counts }) => counts.truncated)}, gaps announced to slow readers ${total(({ counts }) => counts.gaps)}, notices with a last sequence below the client's ${total(({ counts }) => counts.behind)}
 client library           ${programs
     .map(({ counts }) =>
       Object.entries(counts)

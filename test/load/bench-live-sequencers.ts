@@ -33,8 +33,8 @@ const AFTER_MS = 25_000;
 const POLL_MS = 20;
 const UNCOALESCED = { COALESCE_MS: "0", LOG_LEVEL: "warn" };
 /**
- * Maximum ratio of a process's cost to its equal share of the cost of a single process. The ratio
- * is above 1, because each process also has fixed costs.
+ * Each of n sequencers may cost at most this factor times 1/n of the cost of one sequencer that
+ * runs alone. The factor is above 1, because each process also has fixed costs.
  */
 const MAX_SHARE = 1.3;
 const SESSION_TIMEOUT_MS = 10_000;

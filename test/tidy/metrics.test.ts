@@ -92,7 +92,7 @@ describe("the reference of metrics", () => {
   const found = files.map(metricsOf);
   const metrics = found.flatMap((one) => one.metrics).toSorted((a, b) => (a.name < b.name ? -1 : 1));
 
-  it("includes every call with a literal name: the description and unit of the call are literals, too", () => {
+  it("includes every call whose name is a literal, and requires that its description and unit are literals too", () => {
     expect(metrics.length).toBeGreaterThan(10);
     for (const [index, { metrics: read, calls }] of found.entries()) expect(read.length, files[index]).toBe(calls);
   });

@@ -154,8 +154,8 @@ export class Runner<Effect> {
 
   /**
    * One transaction: leases, open commands, effects of the service, new states, events. Returns the
-   * commands that were requeued because they were still leased: only a queued command can expire. A
-   * command is still leased if an earlier write of its state `queued` failed.
+   * commands that should expire but were requeued instead: only a queued command can expire, and
+   * these were still leased, because an earlier write of their state `queued` failed.
    */
   async #write(resolutions: readonly Resolution<Effect>[]): Promise<ReadonlySet<Entry>> {
     let requeued: ReadonlySet<Entry> = new Set();

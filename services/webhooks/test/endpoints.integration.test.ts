@@ -104,7 +104,7 @@ describe("a non-public address", () => {
   });
 
   it.each(["127.0.0.1", "::1", "::ffff:127.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::", "169.254.169.254"])(
-    "that a name changes to after the save (%s) is rejected on delivery, without a connection",
+    "is rejected on delivery, without a connection, if a name resolves to it only after the save: %s",
     async (address) => {
       const name = `later-${randomUUID()}.example`;
       names.set(name, [PUBLIC]);

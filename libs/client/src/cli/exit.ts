@@ -61,7 +61,10 @@ export class Stopped extends CommandLineError {
 export function explain(error: unknown): { readonly exitCode: number; readonly text: string } {
   if (error instanceof CommandLineError) return { exitCode: error.exitCode, text: `${error.message}\n` };
   if (error instanceof DOMException && error.name === "AbortError") {
-    return { exitCode: EXIT_CODES.notFinal, text: "Stopped. A change can be sent again with the same --key.\n" };
+    return {
+      exitCode: EXIT_CODES.notFinal,
+      text: "Stopped. A change can be sent again with the same idempotency key (--key).\n",
+    };
   }
   if (error instanceof StillRunning) {
     return {

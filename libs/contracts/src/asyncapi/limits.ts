@@ -1,6 +1,6 @@
 /**
- * Default limits of the live stream (decisions, 10.2, 10.4 and 10.5), for the documents. A test of
- * the metrics service compares them with its settings and constants.
+ * Default limits of the live stream (decisions, 10.2, 10.4 and 10.5), for the AsyncAPI document. A
+ * test of the metrics service compares them with its settings and constants.
  */
 export const LIVE_LIMITS = {
   /** Open sockets of an organization on one process. */

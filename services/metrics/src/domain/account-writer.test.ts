@@ -115,12 +115,15 @@ describe("a writer of one account", () => {
     expect(successor.addValuation(valuation(52, { measuredAtMs: 49 }), 1, COALESCE_MS)).toBe(DUPLICATE);
   });
 
-  it("rejects a valuation that was measured too far ahead; later valuations are accepted after it, and also after a last sample that was measured too far ahead", () => {
+  it("rejects a valuation that was measured too far ahead, and accepts the valuations after it", () => {
     const writer = writerAfterFirst();
     const ahead = { measuredAtMs: 20 + MAX_CLOCK_DIFFERENCE_MS, equityMinor: 1 };
     expect(writer.addValuation(valuation(11, ahead), 19, 0)).toBe(MEASURED_AHEAD);
     expect(writer.addValuation(valuation(12, ahead), 20, 0)).toBe("due");
     expect(writer.addValuation(valuation(13, { measuredAtMs: 20 }), 20, 0)).toBe(DUPLICATE);
+  });
+
+  it("accepts valuations after an accepted sample that was measured too far ahead", () => {
     const frozen = { ...valuation(10), measuredAtMs: 23 * 3_600_000 };
     const successor = new AccountWriter(ACCOUNT, { sequence: 1, to: 10 }, frozen);
     expect(successor.addValuation(valuation(11, { equityMinor: 1 }), 20, 0)).toBe("due");

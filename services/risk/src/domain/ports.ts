@@ -64,7 +64,7 @@ export interface StoredState extends AccountRef {
   readonly state: AccountState;
 }
 
-/** A state as text, which later valuations do not change. */
+/** The text of a state at one moment: later valuations change the state, but not this text. */
 export interface StateText extends AccountRef {
   readonly version: number;
   /** JSON of an {@link AccountState}. */
@@ -131,11 +131,12 @@ export interface EvaluationStore {
   /** The token of each partition that ever had an owner. */
   tokens(): Promise<ReadonlyMap<number, number>>;
   /**
-   * Makes this process the owner of a partition. The last owner may have a higher generation than
-   * `membership`. The higher generation is ignored if the last owner's token is already in
-   * `membership.tokens`: Kafka counts generations from 1 again after it has deleted a group.
-   * @throws NotOwner if the last owner has a higher generation, and its token is not in
-   * `membership.tokens`.
+   * Makes this process the owner of a partition. If the token of the last owner is in
+   * `membership.tokens`, that owner was there before this process joined the group. Then its
+   * generation does not matter: it can be higher, because Kafka counts generations from 1 again
+   * after it has deleted a group.
+   * @throws NotOwner if the last owner has a higher generation than `membership`, and its token is
+   * not in `membership.tokens`.
    */
   acquire(partition: number, topicId: string, membership: Membership): Promise<PartitionStart>;
   /**

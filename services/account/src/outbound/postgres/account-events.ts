@@ -1,6 +1,6 @@
 /**
  * The only writer of `account.events`. An event is numbered in the transaction that commits it, so
- * the events of an account are numbered from 1 without a gap, over all kinds (decisions, 11).
+ * the events of an account are numbered from 1 without a gap, over all kinds.
  * Stored data keeps the old word `fact`: the column `fact_sequence`, and the text that event ids
  * are derived from.
  */

@@ -123,8 +123,8 @@ function Trouble({ endpoint: { disabledReason, failingSince } }: Pick<ViewProps,
   if (!failingSince) return null;
   return (
     <Notice kind="warning">
-      All attempts since <Moment at={failingSince} /> have failed. See the deliveries below. The endpoint is disabled
-      after five days of failures.
+      All attempts since <Moment at={failingSince} /> have failed. See the deliveries below. The endpoint will be
+      disabled after five days of failures.
     </Notice>
   );
 }

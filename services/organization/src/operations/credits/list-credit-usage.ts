@@ -11,8 +11,8 @@ import type { UsageLines } from "../../domain/credits/ports.ts";
 import { usageLine } from "../../domain/credits/usage-line.ts";
 
 /**
- * The body of listCreditUsage: a page of usage, newest first. Entries in the streams of Redis are
- * missing for about a second. Without a wallet the list is empty.
+ * The body of listCreditUsage: a page of usage, newest first. The list gets a new entry of a usage
+ * stream in Redis after about a second. Without a wallet the list is empty.
  */
 export async function listCreditUsage(
   lines: UsageLines,

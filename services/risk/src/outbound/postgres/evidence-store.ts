@@ -25,7 +25,7 @@ interface DueRow extends BreachRow {
 }
 
 // $1 partitions, $2 limit. Every server gets an equal share of the limit: the breaches of a failing
-// server stay due, and could fill the whole limit.
+// server stay due, and could otherwise fill the whole limit.
 const DUE = statement<DueRow>(
   "risk-due-evidence",
   `select ${BREACH_COLUMNS}, a.organization_id, a.partition, a.currency, a.base_minor::float8 as base_minor,
