@@ -80,7 +80,7 @@ export interface GlobalOptions {
  * Returns the connection of a command. Environment variables win over profiles, and `--server` wins
  * over KAPI_SERVER. In a checkout of the repository, the kapi that `npm start` runs there wins over
  * the default profile, so that a trial never reaches another kapi.
- * @throws UsageError without an address or a key.
+ * @throws UsageError without an address or a key, and for a named profile without a stored key.
  */
 export async function connectionOf(
   surroundings: Surroundings,

@@ -94,11 +94,12 @@ export class FakeStream {
   }
 
   /**
-   * Sends `account.deleted` to the subscribers of an account, and forgets the account's samples and
-   * sequence. Does not delete the account from the fake.
+   * Sends `account.deleted` to the subscribers of an account, ends their subscriptions to it, and
+   * forgets the account's samples and sequence. Does not delete the account from the fake.
    */
   deleteAccount(account: Account): void {
     this.#sendToSubscribers(account, JSON.stringify({ type: "account.deleted", ...account }));
+    for (const client of this.#clients) client.subscriptions.delete(keyOf(account));
     this.#streams.delete(keyOf(account));
   }
 

@@ -87,7 +87,7 @@ function Delivery({ delivery, onSent }: { readonly delivery: EventDelivery; read
         <Detail name="State">
           <State of={status} />
         </Detail>
-        <Detail name={status === "pending" ? "Next attempt" : "Completed"}>
+        <Detail name={status === "pending" ? "Next attempt" : "Final"}>
           <Moment at={status === "pending" ? nextAttemptAt : completedAt} />
         </Detail>
       </DetailList>
