@@ -28,6 +28,8 @@ const LONG = [
   "services/metrics/test/example-client.integration.test.ts",
   "services/trading-simulator/test/restart.integration.test.ts",
   "test/browser/tasks.test.ts",
+  "test/browser/accounts.test.ts",
+  "test/browser/sign-in.test.ts",
   "test/browser/frame.test.ts",
   "test/browser/webhooks.test.ts",
   "test/docs/guides.test.ts",

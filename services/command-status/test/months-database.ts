@@ -29,7 +29,8 @@ export async function createMonthsDatabase(): Promise<MonthsDatabase> {
   const { postgresUrl: connectionString } = environment;
   const migrateTo = (last = "9999"): Promise<void> => {
     const directory = mkdtempSync(path.join(tmpdir(), "kapi-migrations-"));
-    for (const file of readdirSync(MIGRATIONS).filter((name) => name.slice(0, last.length) <= last))
+    const isCopied = (name: string): boolean => name.slice(0, last.length) <= last || name === "corrected.json";
+    for (const file of readdirSync(MIGRATIONS).filter(isCopied))
       cpSync(path.join(MIGRATIONS, file), path.join(directory, file));
     return migrate({ connectionString, schema: SCHEMA, directory, logger }).finally(() =>
       rmSync(directory, { recursive: true }),

@@ -49,7 +49,8 @@ afterAll(() => harness.stop());
 async function oldSchema(connectionString: string): Promise<void> {
   const folder = mkdtempSync(path.join(tmpdir(), "kapi-migrations-"));
   for (const file of readdirSync(MIGRATIONS)) {
-    if (file.endsWith(".sql") && file < MOVE) cpSync(path.join(MIGRATIONS, file), path.join(folder, file));
+    if (file === "corrected.json" || (file.endsWith(".sql") && file < MOVE))
+      cpSync(path.join(MIGRATIONS, file), path.join(folder, file));
   }
   await migrate({ connectionString, schema: "organization", directory: folder, logger: silent });
   rmSync(folder, { recursive: true });
