@@ -13,7 +13,7 @@ import {
   TOPICS,
   Valuation,
 } from "@kapi/contracts";
-import { type KafkaConnection, type Message, startLogReader } from "@kapi/kafka";
+import { type KafkaConnection, startLogReader } from "@kapi/kafka";
 import { type Database, statement } from "@kapi/postgres";
 import type { Logger } from "@kapi/runtime";
 
@@ -144,20 +144,14 @@ async function valuationsOf(
   accounts: ReadonlyMap<string, unknown>,
 ): Promise<ReadonlyMap<string, readonly Recorded[]>> {
   const log = new Map<string, Recorded[]>();
-  await readAll(service, TOPICS.tradingValuations, ({ offset, timestampMs: recordedAtMs }, json) => {
+  await readAll(service, TOPICS.tradingValuations, (offset, json) => {
     const { serverId, accountNumber, measuredAt, equityMinor, balanceMinor, netDepositsMinor } = Valuation.parse(json);
     const key = accountKey(serverId, accountNumber);
     if (!accounts.has(key)) return;
     const measuredAtMs = Date.parse(measuredAt);
-    const values = {
-      measuredAtMs,
-      equityMinor,
-      balanceMinor,
-      netDepositsMinor: netDepositsMinor ?? null,
-      recordedAtMs,
-    };
+    const values = { measuredAtMs, equityMinor, balanceMinor, netDepositsMinor: netDepositsMinor ?? null };
     const own = log.get(key) ?? [];
-    own.push({ offset: Number(offset), values });
+    own.push({ offset, values });
     log.set(key, own);
   });
   return log;
@@ -204,7 +198,7 @@ async function sentBy(
   idOf: (json: unknown) => string | null,
 ): Promise<string[]> {
   const ids: string[] = [];
-  await readAll(service, topic, (_message, json) => {
+  await readAll(service, topic, (_offset, json) => {
     const id = idOf(json);
     if (id !== null) ids.push(id);
   });
@@ -214,14 +208,14 @@ async function sentBy(
 async function readAll(
   { kafka, logger }: RiskService,
   topic: TopicContract,
-  onRecord: (message: Message, json: unknown) => void,
+  onRecord: (offset: number, json: unknown) => void,
 ): Promise<void> {
   let failure: Error | null = null;
   const reader = await startLogReader(kafka, {
     topic,
     from: "beginning",
     onBatch: (_partition, messages) => {
-      for (const message of messages) onRecord(message, JSON.parse(message.value.toString("utf8")));
+      for (const { offset, value } of messages) onRecord(Number(offset), JSON.parse(value.toString("utf8")));
     },
     logger,
     fatal: (error) => {

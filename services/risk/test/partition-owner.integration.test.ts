@@ -105,8 +105,7 @@ function lossAt(offset: number, accountNumber: string, lossMinor: number): Valua
   const equityMinor = INITIAL_MINOR - lossMinor;
   const values = { ...valuation({ serverId, accountNumber, measuredAt, equityMinor }), netDepositsMinor: 0 };
   const key = accountKey(serverId, accountNumber);
-  const timestampMs = Date.parse(measuredAt);
-  return { key, value: Buffer.from(JSON.stringify(values)), offset: BigInt(offset), timestampMs };
+  return { key, value: Buffer.from(JSON.stringify(values)), offset: BigInt(offset) };
 }
 
 /** Stores a version of the rules, with its command. No process has made the version active. */

@@ -4,8 +4,6 @@ import type { RiskRule } from "@kapi/contracts";
 import type { AccountValues } from "../src/domain/evaluation.ts";
 
 const MINUTE_MS = 60_000;
-/** Values that were measured more than this after their record are ahead of the record. */
-const MAX_AHEAD_MS = 5 * MINUTE_MS;
 /** A percentage has at most four decimals. */
 const PERCENT_UNITS = 10_000;
 const WHOLE = BigInt(100 * PERCENT_UNITS);
@@ -45,9 +43,8 @@ interface Reference {
 
 /**
  * The alerts of an account, in the order of the steps. A valuation does not count if an earlier
- * step has values that were measured later. Of values ahead of their record, this is true only for
- * other such values. The result can be wrong if the clocks change between midnight and the start of
- * a day, if a rule changes its time zone or the start of its day, or if a seed is ahead.
+ * step has values that were measured later. The result can be wrong if the clocks change between
+ * midnight and the start of a day, or if a rule changes its time zone or the start of its day.
  */
 export function alertsByWholePast(
   steps: readonly Step[],
@@ -62,9 +59,7 @@ export function alertsByWholePast(
       const begunIn = firstOf(versions, number, rule, (earlier) => measuredFrom(earlier) === measuredFrom(rule));
       const begin = moments.findIndex(({ version }) => version === begunIn);
       const past = moments.slice(begin);
-      let day = "";
-      // A day does not begin again when earlier values follow values ahead of their record.
-      const days = past.map(({ values }) => (day = [day, periodOf(rule, values)].toSorted()[1] ?? day));
+      const days = past.map(({ values }) => periodOf(rule, values));
       for (const [index, moment] of past.entries()) {
         if (moment.version !== number) continue;
         const reference = referenceOf(rule, past.slice(0, index + 1), days, account.initialBalanceMinor);
@@ -98,10 +93,8 @@ function momentsOf(steps: readonly Step[]): Moment[] {
   for (const step of steps) {
     const { at, values } = "rules" in step ? { at: "rules", values: step.seed } : step;
     const last = moments.at(-1);
-    const before = isAhead(values) ? last : moments.findLast((moment) => !isAhead(moment.values));
-    const isInOrder = before === undefined || values.measuredAtMs >= before.values.measuredAtMs;
-    const compared =
-      isInOrder || last === undefined ? { valuesAt: at, values } : { valuesAt: last.valuesAt, values: last.values };
+    const isInOrder = last === undefined || values.measuredAtMs >= last.values.measuredAtMs;
+    const compared = isInOrder ? { valuesAt: at, values } : { valuesAt: last.valuesAt, values: last.values };
     if (isInOrder && version >= 0) moments.push({ at, ...compared, version });
     if (!("rules" in step)) continue;
     version += 1;
@@ -189,21 +182,13 @@ function shareOf(amountMinor: number, percent: number): number {
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 /** For a daily rule, the date of the day's start in the rule's time zone; otherwise `lifetime`. */
-function periodOf(rule: RiskRule, values: AccountValues): string {
+function periodOf(rule: RiskRule, { measuredAtMs }: AccountValues): string {
   if (rule.type !== "dailyLoss") return "lifetime";
   const { timeZone, dayStart } = rule;
   const format = formats.get(timeZone) ?? new Intl.DateTimeFormat("sv-SE", { timeZone });
   formats.set(timeZone, format);
   const [hours = 0, minutes = 0] = dayStart.split(":").map(Number);
-  return format.format(timeOf(values) - (hours * 60 + minutes) * MINUTE_MS);
-}
-
-function timeOf(values: AccountValues): number {
-  return isAhead(values) && values.recordedAtMs !== undefined ? values.recordedAtMs : values.measuredAtMs;
-}
-
-function isAhead({ measuredAtMs, recordedAtMs = measuredAtMs }: AccountValues): boolean {
-  return measuredAtMs - recordedAtMs > MAX_AHEAD_MS;
+  return format.format(measuredAtMs - (hours * 60 + minutes) * MINUTE_MS);
 }
 
 function cents(amount: number): number {

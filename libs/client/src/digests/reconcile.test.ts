@@ -144,8 +144,11 @@ it("a balance with more than two decimals is rejected, also as a number; a sum o
     const reconciled = differences(bookWith(balance));
     await expect(reconciled, String(balance)).rejects.toThrow(`"${balance}" in the book is not an amount`);
   }
-  const [sum] = await differences(bookWith(0.1 + 0.2));
-  expect(sum).toMatchObject({ field: "closingBalance", book: 0.1 + 0.2 });
+  const tenths = Array.from({ length: 1_000 }, () => 0.1).reduce((total, tenth) => total + tenth, 0);
+  for (const sum of [0.1 + 0.2, 1_000.1 - 1_000, 10_250.55 - 10_000, tenths, 123_456_789.1 - 0.01]) {
+    const [difference] = await differences(bookWith(sum));
+    expect(difference).toMatchObject({ field: "closingBalance", book: sum });
+  }
 });
 
 it("the comparison ends after the maximum number of differences", async () => {

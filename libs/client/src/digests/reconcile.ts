@@ -212,10 +212,10 @@ async function recordsOf(
 const AMOUNT = /^-?[0-9]+(\.[0-9]{1,2})?$/;
 
 /**
- * Largest error, as a part of a number, that is no further decimal of the number: a few
- * calculations with floats, such as 0.1 + 0.2, have a smaller error.
+ * A number may differ from its two decimals by this, because a sum of floats has an error: the sum
+ * of 0.1 and 0.2 is 0.30000000000000004.
  */
-const MAX_FLOAT_ERROR = 8 * Number.EPSILON;
+const MAX_FLOAT_ERROR = 1e-4;
 
 /**
  * Converts an amount to cents. The amount is decimal text, or a number of a JSON document.
@@ -225,7 +225,7 @@ function cents(amount: unknown): bigint {
   let text = String(amount);
   if (typeof amount === "number") {
     const rounded = amount.toFixed(2);
-    if (Math.abs(Number(rounded) - amount) <= Math.abs(amount) * MAX_FLOAT_ERROR) text = rounded;
+    if (Math.abs(Number(rounded) - amount) < MAX_FLOAT_ERROR) text = rounded;
   }
   if (!AMOUNT.test(text)) throw new TypeError(`"${text}" in the book is not an amount such as 250.55`);
   const [units = "0", decimals = ""] = text.split(".");

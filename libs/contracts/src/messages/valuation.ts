@@ -2,14 +2,6 @@ import { z } from "zod";
 
 import { Minor } from "../values.ts";
 
-/** Largest difference between the clocks of a trading server and of kapi, in minutes. */
-export const MAX_CLOCK_DIFFERENCE_MINUTES = 5;
-/**
- * A valuation is measured too far ahead if its `measuredAt` is further ahead of the current time
- * than this. Risk rules use the time of the record instead of the current time.
- */
-export const MAX_CLOCK_DIFFERENCE_MS = MAX_CLOCK_DIFFERENCE_MINUTES * 60_000;
-
 /**
  * A record of `trading.valuations`: the values of an account at one moment, by its trading server.
  */

@@ -1,12 +1,17 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import { MAX_CLOCK_DIFFERENCE_MS } from "@kapi/contracts";
 import { AccountWriter } from "./account-writer.ts";
 import { type SampleRange, decodeSampleHeaders, encodeSampleHeaders } from "@kapi/contracts/codec";
 import { BEFORE_FIRST, acceptSample, type LogState, sameRange } from "./acceptance-rule.ts";
 import type { ValuationRecord } from "./valuation-record.ts";
-import { MAX_DUPLICATE_AGE_MS, MEASURED_AHEAD, MEASURED_BEFORE, DUPLICATE } from "./rejection.ts";
+import {
+  MAX_CLOCK_DIFFERENCE_MS,
+  MAX_DUPLICATE_AGE_MS,
+  MEASURED_AHEAD,
+  MEASURED_BEFORE,
+  DUPLICATE,
+} from "./rejection.ts";
 import type { Sample } from "./sample.ts";
 
 const ACCOUNT = { key: "s/1001", serverId: "s", accountNumber: "1001" };

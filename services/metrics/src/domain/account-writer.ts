@@ -1,11 +1,17 @@
-import { MAX_CLOCK_DIFFERENCE_MS } from "@kapi/contracts";
 import type { SampleRange } from "@kapi/contracts/codec";
 import { assert, assertDefined } from "@kapi/kernel";
 
 import { IntervalLows } from "./interval.ts";
 import { type LogState, sameRange } from "./acceptance-rule.ts";
 import { type MeasuredValues, type ValuationRecord, sameValues, type Values } from "./valuation-record.ts";
-import { MAX_DUPLICATE_AGE_MS, MEASURED_AHEAD, MEASURED_BEFORE, type Rejection, DUPLICATE } from "./rejection.ts";
+import {
+  MAX_CLOCK_DIFFERENCE_MS,
+  MAX_DUPLICATE_AGE_MS,
+  MEASURED_AHEAD,
+  MEASURED_BEFORE,
+  type Rejection,
+  DUPLICATE,
+} from "./rejection.ts";
 import type { Minimum, Sample } from "./sample.ts";
 
 /**

@@ -1,8 +1,10 @@
-import { MAX_CLOCK_DIFFERENCE_MINUTES } from "@kapi/contracts";
-
 const MINUTE_MS = 60_000;
+/** Largest difference between the clocks of a trading server and of kapi, in minutes. */
+const MAX_CLOCK_DIFFERENCE_MINUTES = 5;
 /** Maximum age of a duplicate valuation, in minutes. */
 const MAX_DUPLICATE_AGE_MINUTES = 5;
+/** A valuation is rejected if its `measuredAt` is further ahead of the current time than this. */
+export const MAX_CLOCK_DIFFERENCE_MS = MAX_CLOCK_DIFFERENCE_MINUTES * MINUTE_MS;
 /**
  * A valuation counts as a duplicate if its `measuredAt` is at most this time before that of the
  * account's last valuation. A trading server repeats a produce request that got no answer, and a
@@ -40,7 +42,7 @@ export const UNKNOWN_SERVER = { reason: "unknown_server", fault: "the server is 
 export const UNKNOWN_ACCOUNT = { reason: "unknown_account", fault: "the account is unknown" } as const;
 /** A valuation of a deleted account. */
 export const DELETED_ACCOUNT = { reason: "deleted_account", fault: "the account was deleted" } as const;
-/** A valuation measured more than {@link MAX_CLOCK_DIFFERENCE_MINUTES} ahead. */
+/** A valuation measured more than {@link MAX_CLOCK_DIFFERENCE_MS} ahead. */
 export const MEASURED_AHEAD = {
   reason: "measured_ahead",
   fault: `measuredAt is more than ${MAX_CLOCK_DIFFERENCE_MINUTES} minutes ahead of the database's and of this machine's clock`,

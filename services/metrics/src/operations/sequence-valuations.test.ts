@@ -3,10 +3,9 @@ import { eventually, TestClock, valuation } from "@kapi/testkit";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import { MAX_CLOCK_DIFFERENCE_MS } from "@kapi/contracts";
 import { encodeSampleHeaders } from "@kapi/contracts/codec";
 import type { SampleSink } from "../domain/ports.ts";
-import { MEASURED_AHEAD, UNKNOWN_ACCOUNT, WRONG_PARTITION } from "../domain/rejection.ts";
+import { MAX_CLOCK_DIFFERENCE_MS, MEASURED_AHEAD, UNKNOWN_ACCOUNT, WRONG_PARTITION } from "../domain/rejection.ts";
 import { SampleWindows } from "../domain/sample-windows.ts";
 import { MAX_PARKED_ACCOUNTS, MAX_PARKED_VALUATIONS } from "./parked-accounts.ts";
 import { Rejections } from "./rejections.ts";

@@ -8,8 +8,6 @@
  * time. Before a comparison, the net deposits of the valuation are added to the reference: the
  * reference moves with later deposits.
  */
-import { MAX_CLOCK_DIFFERENCE_MS } from "@kapi/contracts";
-
 import type { DayCalendar } from "./day.ts";
 import { limitOf, type Rule, type RuleSet, sameReference, shareOf } from "./rule.ts";
 
@@ -29,16 +27,6 @@ export interface AccountValues {
    * the trading server does not send them.
    */
   readonly netDepositsMinor: number | null;
-  /**
-   * The timestamp of the record with these values. Undefined: they are the seed of rules, or an
-   * earlier release stored them.
-   */
-  readonly recordedAtMs?: number | undefined;
-  /**
-   * Only of the last values of a state, if they were measured too far ahead: `measuredAtMs` of the
-   * newest values before them that were not. Undefined: there were none.
-   */
-  readonly afterMs?: number | undefined;
   /**
    * The valuation with these values. Undefined: they are the seed of rules, an earlier release
    * stored them, or the offset means nothing any more: the topic was recreated, or the account
@@ -121,7 +109,8 @@ export function emptyState(): AccountState {
  * Compares a valuation with the rules, and updates the state.
  * @returns at most one alert for each rule, in the order of the rules. It is a breach if the values
  * are the first of the period that reach the limit. Otherwise it is a warning if they are the first
- * that reach the rule's share of the limit. Empty for a repeat ({@link isRepeat}).
+ * that reach the rule's share of the limit. Empty for a valuation that was measured before
+ * `state.last`: trading servers repeat valuations.
  */
 export function evaluate(
   state: AccountState,
@@ -130,8 +119,7 @@ export function evaluate(
   calendarOf: CalendarOf,
   values: AccountValues,
 ): Alert[] {
-  forgetAheadTime(state, rules, calendarOf, values);
-  if (state.last !== null && isRepeat(state.last, values)) return [];
+  if (state.last !== null && values.measuredAtMs < state.last.measuredAtMs) return [];
   rebase(state, values);
   const alerts: Alert[] = [];
   for (const rule of rules) {
@@ -139,7 +127,7 @@ export function evaluate(
     const alert = compare(rule, current, values);
     if (alert !== null) alerts.push(alert);
   }
-  state.last = isAhead(values) && state.last !== null ? { ...values, afterMs: inOrderMs(state.last) } : values;
+  state.last = values;
   return alerts;
 }
 
@@ -158,56 +146,9 @@ export function activate(
   seed: AccountValues,
 ): Alert[] {
   const earlier = before === null ? [] : evaluate(state, before, account, calendarOf, seed);
-  if (state.last === null || !isRepeat(state.last, seed)) state.last = seed;
+  if (state.last === null || seed.measuredAtMs >= state.last.measuredAtMs) state.last = seed;
   replaceRules(state, before, after);
   return [...earlier, ...evaluate(state, after, account, calendarOf, state.last)];
-}
-
-/** Whether values were measured too far ahead of their record. */
-function isAhead({ measuredAtMs, recordedAtMs = measuredAtMs }: AccountValues): boolean {
-  return measuredAtMs > recordedAtMs + MAX_CLOCK_DIFFERENCE_MS;
-}
-
-/** The time of values that determines their day: the time of the record if they are ahead of it. */
-function timeOf(values: AccountValues): number {
-  return isAhead(values) ? (values.recordedAtMs ?? values.measuredAtMs) : values.measuredAtMs;
-}
-
-/**
- * Whether values were measured before the last values: trading servers repeat valuations. Values
- * that were measured too far ahead do not make others a repeat, unless these are too far ahead too.
- */
-function isRepeat(last: AccountValues, values: AccountValues): boolean {
-  const sinceMs = isAhead(values) ? last.measuredAtMs : inOrderMs(last);
-  return sinceMs !== undefined && values.measuredAtMs < sinceMs;
-}
-
-/** The newest time up to `last` that was not too far ahead; undefined if there was none. */
-function inOrderMs(last: AccountValues): number | undefined {
-  return isAhead(last) ? last.afterMs : last.measuredAtMs;
-}
-
-/**
- * The time of the last values can be too far ahead of a later record: the values are a seed, an
- * earlier release stored them, or the clock of the record before was wrong too. Then they block no
- * valuation, and days that have not begun are forgotten.
- */
-function forgetAheadTime(
-  state: AccountState,
-  rules: readonly Rule[],
-  calendarOf: CalendarOf,
-  { measuredAtMs, recordedAtMs }: AccountValues,
-): void {
-  const { last } = state;
-  if (last === null || recordedAtMs === undefined) return;
-  if (timeOf(last) <= recordedAtMs + MAX_CLOCK_DIFFERENCE_MS) return;
-  state.last = { ...last, measuredAtMs: Math.min(measuredAtMs, recordedAtMs), recordedAtMs };
-  for (const rule of rules) {
-    const known = state.rules[rule.id];
-    if (rule.type !== "dailyLoss" || known === undefined) continue;
-    const day = calendarOf(rule.timeZone, rule.dayStart).dayOf(recordedAtMs);
-    if ((known.periodEndMs ?? 0) > day.endMs) known.periodEndMs = 0;
-  }
 }
 
 /**
@@ -248,7 +189,7 @@ function stateOf(
   values: AccountValues,
 ): RuleState {
   const known = state.rules[rule.id];
-  const isOver = known?.periodEndMs !== null && known !== undefined && timeOf(values) >= known.periodEndMs;
+  const isOver = known?.periodEndMs !== null && known !== undefined && values.measuredAtMs >= known.periodEndMs;
   if (known !== undefined && !isOver) {
     if (rule.type === "maxLoss" && rule.trailing !== null) raise(known, rule.trailing, values);
     return known;
@@ -269,7 +210,7 @@ function begin(
 ): RuleState {
   const open = { depositsMinor: netDeposits(values), breached: false, warned: false };
   if (rule.type === "dailyLoss") {
-    const day = calendarOf(rule.timeZone, rule.dayStart).dayOf(timeOf(values));
+    const day = calendarOf(rule.timeZone, rule.dayStart).dayOf(values.measuredAtMs);
     // The loss of a day counts from the last values before the day. On the day on which the rule
     // becomes active, it counts from the newest values at that moment.
     const start = state.last ?? values;

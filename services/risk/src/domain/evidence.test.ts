@@ -95,15 +95,6 @@ describe("the records of evidence", () => {
     expect(hasAllSamples(chosen)).toBe(true);
   });
 
-  it("leave out valuations before the breach that were measured later: they did not block the breach", () => {
-    const ahead = logged(4, 10_000_00, 9);
-    const valuations = VALUATIONS.map((one, index) => (index === 4 ? ahead : one));
-    const offsetsFor = (around: number | null): readonly number[] =>
-      chooseRecords(records({ valuations }), range(3, 9, around)).valuations.map(({ evidence }) => evidence.offset);
-    expect(offsetsFor(60)).toEqual([30, 50, 60, 70, 80, 90]);
-    expect(offsetsFor(null)).toEqual([30, 40, 50, 60, 70, 80, 90]);
-  });
-
   it("leave out samples of a writer that lost the partition, wherever they are in the log", () => {
     const stale = [sample(2, 1, 3), sample(7, 2, 4), sample(3, 4, 6)];
     const valid = [sample(1, -1, 2), sample(2, 2, 5), sample(3, 5, 8)];

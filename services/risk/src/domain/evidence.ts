@@ -114,9 +114,7 @@ export interface Extreme {
 
 /**
  * Chooses the records of a document:
- * - the valuations that were measured in the interval, both ends inclusive, without those that are
- *   before the offset `around` and were measured later: the breach was found after them, so they
- *   were too far ahead of their records, or the rules were not active yet. Of too many valuations,
+ * - the valuations that were measured in the interval, both ends inclusive. Of too many valuations,
  *   those around the offset `around` are chosen, or the first ones if none has this offset.
  * - the samples of one series ({@link seriesOf}) that include a chosen valuation; without a chosen
  *   valuation, the whole series. Of too many samples, the first ones are chosen.
@@ -130,10 +128,7 @@ export function chooseRecords(
 ): ChosenRecords {
   const missing: MissingEvidence[] = [];
   const isInside = (measuredAtMs: number): boolean => measuredAtMs >= fromMs && measuredAtMs <= toMs;
-  const breaching = valuations.find(({ evidence }) => evidence.offset === around);
-  const isLaterThanBreach = ({ evidence, measuredAtMs }: LoggedValuation): boolean =>
-    breaching !== undefined && evidence.offset < breaching.evidence.offset && measuredAtMs > breaching.measuredAtMs;
-  const measured = valuations.filter((one) => isInside(one.measuredAtMs) && !isLaterThanBreach(one));
+  const measured = valuations.filter(({ measuredAtMs }) => isInside(measuredAtMs));
   const first = measured[0]?.evidence.measuredAt ?? null;
   if (isCut.valuations) missing.push({ what: "valuations", reason: "expired", from: null, to: first });
   const kept = nearest(measured, around);

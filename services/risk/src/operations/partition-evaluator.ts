@@ -88,7 +88,6 @@ export interface ValuationMessage {
   readonly key: string;
   readonly value: Buffer;
   readonly offset: bigint;
-  readonly timestampMs: number;
 }
 
 /**
@@ -291,7 +290,7 @@ export class PartitionEvaluator {
     };
   }
 
-  #add({ key, value, offset: wide, timestampMs: recordedAtMs }: ValuationMessage): void {
+  #add({ key, value, offset: wide }: ValuationMessage): void {
     const offset = Number(wide);
     if (offset < this.#position) return;
     if (offset > this.#position && this.#isContinued) lost.add(offset - this.#position);
@@ -306,7 +305,7 @@ export class PartitionEvaluator {
     compared.add(1);
     const { measuredAtMs, equityMinor, balanceMinor, netDepositsMinor } = decoded.valuation;
     const valuation = { partition: this.owner.partition, offset };
-    const values = { measuredAtMs, equityMinor, balanceMinor, netDepositsMinor, recordedAtMs, valuation };
+    const values = { measuredAtMs, equityMinor, balanceMinor, netDepositsMinor, valuation };
     const found = evaluate(account.state, account.rules, account.version, this.#dependencies.calendarOf, values);
     account.isChanged = true;
     for (const alert of found) this.#found.push(recordedAlert(account.version, alert, values));
