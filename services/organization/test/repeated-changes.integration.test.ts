@@ -306,6 +306,27 @@ test("two processes that concurrently settle commands with released reservations
   for (const id of [one, other]) await expectWallet(harness, id, { available: 90, reserved: 0, consumed: 10 });
 });
 
+test("a consumption after a release that a process of the previous release did not bring to Redis is applied when the event is read again", async () => {
+  const { context } = harness;
+  const organizationId = await organizationWith(harness, 100);
+  const commandId = await reserve(context, organizationId, 5);
+  await recordAllUsage(context, ALL_SHARDS);
+  await finish(context, organizationId, commandId, 5, "release");
+  const event = finalEvent(context, organizationId, commandId, 5);
+  // The previous release stored no pending change.
+  const former: typeof context.store = {
+    ...context.store,
+    transaction: (work) => context.store.transaction((tx) => work({ ...tx, insertPending: () => Promise.resolve() })),
+  };
+  const down = { ...context.redis, call: () => Promise.reject(new Error("no Redis")) };
+  await recordSettlements({ ...context, store: former, redis: down }, [event], []);
+  for (let time = 0; time < 2; time += 1) {
+    await recordSettlements(context, [event], []);
+    await applyPending(context);
+    await expectWallet(harness, organizationId, { available: 95, reserved: 0, consumed: 5 });
+  }
+});
+
 test("a reservation that is read again from the usage stream, long after its settlement, changes nothing", async () => {
   const { context } = harness;
   const organizationId = await organizationWith(harness, 100);

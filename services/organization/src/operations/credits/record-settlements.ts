@@ -85,8 +85,12 @@ async function recordLate(
   reached: readonly ReachedOffset[],
 ): Promise<PendingWalletChange[]> {
   return store.transaction(async (tx) => {
-    const recorded = await recordUnderLocks(tx, late, clock.nowMs());
-    const changes = recorded.filter(({ isNew }) => isNew).map((one) => pendingChange("consume", one));
+    const nowMs = clock.nowMs();
+    const recorded = await recordUnderLocks(tx, late, nowMs);
+    // A process of the previous release stored no pending change. Redis remembers recent changes,
+    // so it applies a recent one once.
+    const changed = recorded.filter(({ entry, isNew }) => isNew || !isPast(entry, nowMs));
+    const changes = changed.map((one) => pendingChange("consume", one));
     await tx.insertPending(changes);
     tx.raiseConsumedOffsets(reached);
     return changes;
