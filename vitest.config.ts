@@ -16,7 +16,6 @@ const LONGEST = [
   "test/contract/operations.test.ts",
   "services/metrics/test/sequencers.integration.test.ts",
   "test/faults/deposit-killed.test.ts",
-  "test/browser/console.test.ts",
   "services/finance/test/digests.integration.test.ts",
   "services/gateway/test/faults.integration.test.ts",
 ];
@@ -28,7 +27,10 @@ const LONG = [
   "services/metrics/test/example-client.integration.test.ts",
   "services/trading-simulator/test/restart.integration.test.ts",
   "test/browser/tasks.test.ts",
+  "test/browser/account.test.ts",
   "test/browser/accounts.test.ts",
+  "test/browser/actions.test.ts",
+  "test/browser/console.test.ts",
   "test/browser/sign-in.test.ts",
   "test/browser/frame.test.ts",
   "test/browser/webhooks.test.ts",

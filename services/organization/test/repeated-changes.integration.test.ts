@@ -237,19 +237,25 @@ test("a settlement that reaches Redis long after it was recorded, and whose repl
   expect(await context.store.readPending(100, [], 0)).toEqual([]);
 });
 
-test("a consumption after a release reaches Redis once, also if the process dies before and is down for hours", async () => {
+test.each([
+  ["the process dies before and is down for hours", false],
+  ["a process of the previous release, which stores no pending change, dies before", true],
+])("a consumption after a release reaches Redis once, also if %s", async (_what, isFormer) => {
   const { context } = harness;
   const organizationId = await organizationWith(harness, 100);
   const commandId = await reserve(context, organizationId, 5);
   await recordAllUsage(context, ALL_SHARDS);
   await finish(context, organizationId, commandId, 5, "release");
   const event = finalEvent(context, organizationId, commandId, 5);
-  const dying = { ...context.store, insertPending: () => Promise.resolve() };
+  const insertPending = () => Promise.resolve();
+  const former: typeof context.store.transaction = (work) =>
+    context.store.transaction((tx) => work({ ...tx, insertPending }));
+  const store = { ...context.store, ...(isFormer ? { transaction: former } : { insertPending }) };
   const down = { ...context.redis, call: () => Promise.reject(new Error("no Redis")) };
-  await recordSettlements({ ...context, store: dying, redis: down }, [event], []);
-  const later = new TestClock(context.clock.nowMs() + SETTLED_TTL_MS);
+  await recordSettlements({ ...context, store, redis: down }, [event], []);
+  const clock = isFormer ? context.clock : new TestClock(context.clock.nowMs() + SETTLED_TTL_MS);
   for (let time = 0; time < 2; time += 1) {
-    await recordSettlements({ ...context, clock: later }, [event], []);
+    await recordSettlements({ ...context, clock }, [event], []);
     await applyPending(context);
     await expectWallet(harness, organizationId, { available: 95, reserved: 0, consumed: 5 });
   }
@@ -304,27 +310,6 @@ test("two processes that concurrently settle commands with released reservations
     recordSettlements(pausing(first.promise, second.resolve), batches[1] ?? [], []),
   ]);
   for (const id of [one, other]) await expectWallet(harness, id, { available: 90, reserved: 0, consumed: 10 });
-});
-
-test("a consumption after a release that a process of the previous release did not bring to Redis is applied when the event is read again", async () => {
-  const { context } = harness;
-  const organizationId = await organizationWith(harness, 100);
-  const commandId = await reserve(context, organizationId, 5);
-  await recordAllUsage(context, ALL_SHARDS);
-  await finish(context, organizationId, commandId, 5, "release");
-  const event = finalEvent(context, organizationId, commandId, 5);
-  // The previous release stored no pending change.
-  const former: typeof context.store = {
-    ...context.store,
-    transaction: (work) => context.store.transaction((tx) => work({ ...tx, insertPending: () => Promise.resolve() })),
-  };
-  const down = { ...context.redis, call: () => Promise.reject(new Error("no Redis")) };
-  await recordSettlements({ ...context, store: former, redis: down }, [event], []);
-  for (let time = 0; time < 2; time += 1) {
-    await recordSettlements(context, [event], []);
-    await applyPending(context);
-    await expectWallet(harness, organizationId, { available: 95, reserved: 0, consumed: 5 });
-  }
 });
 
 test("a reservation that is read again from the usage stream, long after its settlement, changes nothing", async () => {
